@@ -25,6 +25,7 @@
 #define MODEL_NAME_MAX		32
 #define MODEL_VIOLATIONS_KEPT	64
 
+struct inject_rule;
 struct model_device;
 struct model_host;
 
@@ -100,6 +101,11 @@ struct model_bar {
  * @bar_write: a trapped store. Values arrive in host order, low bits.
  * @work: one slice of outstanding work, well under a millisecond; true if there
  *	is more to do now.
+ * @poll: looks at the words in mapped BAR memory that the guest may have stored
+ *	to since the last look; true if there is work, which makes ->work() be
+ *	called. Only while @polled is set; how often is the engine's choice
+ *	(at once after activity, then ever less, at least every millisecond).
+ *	May be NULL.
  * @control: a command of the control channel (argv[0] is the verb, see
  *	Documentation/model.rst). Writes one line without newline to @out.
  *	Returns 0, or a negative errno with the reason in @out; -ENOSYS for a
@@ -114,6 +120,7 @@ struct model_device_ops {
 	void (*bar_write)(struct model_device *dev, unsigned int bar, uint64_t off,
 			  unsigned int size, uint64_t value);
 	bool (*work)(struct model_device *dev);
+	bool (*poll)(struct model_device *dev);
 	int (*control)(struct model_device *dev, int argc, char **argv, FILE *out);
 	void (*link)(struct model_device *dev, bool up);
 	void (*destroy)(struct model_device *dev);
@@ -127,6 +134,11 @@ struct model_device_ops {
  *	afterwards (command, MSI-X control, BAR registers).
  * @vectors: size of the MSI-X table. The table and PBA live in BAR
  *	@msix_bar at @msix_table and @msix_pba.
+ * @polled: set by the device while it needs ->poll(), that is while there is a
+ *	mapped doorbell the guest could ring
+ * @inject_points: the names inject_match() is called with, ended by NULL; NULL
+ *	if the device has none. Injecting under another name is refused.
+ * @inject_rules: faults asked for, see inject.h
  * @violations: accesses a correct driver would not make, counted since the
  *	last clear; the first MODEL_VIOLATIONS_KEPT of them as text.
  */
@@ -140,6 +152,9 @@ struct model_device {
 	unsigned int msix_bar;
 	uint32_t msix_table;
 	uint32_t msix_pba;
+	bool polled;
+	const char *const *inject_points;
+	struct inject_rule *inject_rules;
 	uint64_t violations;
 	char *violation_text[MODEL_VIOLATIONS_KEPT];
 };
@@ -153,6 +168,12 @@ struct model_device {
 void model_violation(struct model_device *dev, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void model_violations_clear(struct model_device *dev);
+
+/* zeroes the memory of a backed BAR and gives its pages back; for ->reset() */
+void model_bar_clear(struct model_device *dev, unsigned int bar);
+
+/* forgets violations and injection rules, then calls ->destroy() */
+void model_device_destroy(struct model_device *dev);
 
 static inline int model_dma_read(struct model_device *dev, uint64_t addr, void *buf, size_t len)
 {

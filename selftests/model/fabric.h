@@ -29,6 +29,8 @@ struct model_device;
  *	false. @from is the sender's address, @addr_len bytes.
  * @reorder: how many packets may overtake one from this port (0: none)
  * @seed: state of the generator that decides who overtakes
+ * @held: the transport's: the device is stalled, its packets wait in the queue
+ * @gone: the transport's: the device was pulled, its packets are dropped
  */
 struct fabric_port {
 	uint8_t addr[FABRIC_ADDR_MAX];
@@ -36,6 +38,8 @@ struct fabric_port {
 	bool up;
 	unsigned int reorder;
 	uint64_t seed;
+	bool held;
+	bool gone;
 	struct model_device *dev;
 	void (*receive)(struct model_device *dev, const uint8_t *from, const void *data,
 			size_t len);
@@ -63,6 +67,12 @@ void fabric_detach(struct fabric_port *port);
 int fabric_send(struct fabric_port *from, const uint8_t *to, const void *data, size_t len);
 /* to every other port with the same addr_len that is up */
 int fabric_broadcast(struct fabric_port *from, const void *data, size_t len);
+
+/* the first attached port of a device, or NULL */
+struct fabric_port *fabric_find(const struct model_device *dev);
+
+/* is there a packet that fabric_run() could deliver now? */
+bool fabric_pending(void);
 
 /* deliver at most @budget packets; true if there are more */
 bool fabric_run(unsigned int budget);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Faults on request: "fail the second create_cq with status 5". A rule names a
+ * point of the device's choosing (an admin command, a packet kind, anything it
+ * calls inject_match() for); the device asks at that point and does what the
+ * answer says. Rules belong to a device and survive its resets.
+ *
+ * A rule counts how often its point is passed, from when the rule was made. It
+ * fires from the @nth time on, @count times in a row, and is then used up. If
+ * several rules would fire at once the oldest does; all of them count.
+ */
+#ifndef MODEL_INJECT_H
+#define MODEL_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct model_device;
+
+enum inject_action {
+	INJECT_FAIL,	/* answer with @status instead of doing it */
+	INJECT_DROP,	/* do nothing, answer nothing */
+	INJECT_DELAY,	/* do it, answer @ms later */
+	INJECT_DUP,	/* do it, answer twice */
+	INJECT_CORRUPT,	/* do it, damage the answer */
+};
+
+/**
+ * struct inject_hit - what to do at an injection point
+ *
+ * @status: device-specific status for INJECT_FAIL
+ * @ms: for INJECT_DELAY
+ */
+struct inject_hit {
+	enum inject_action action;
+	uint32_t status;
+	uint32_t ms;
+};
+
+/**
+ * inject_match() - a device passes the point called @op
+ *
+ * Returns true and fills @hit if a rule fires. @op must be in
+ * &model_device.inject_points. Call it once per passage: it counts.
+ */
+bool inject_match(struct model_device *dev, const char *op, struct inject_hit *hit);
+
+/**
+ * inject_control() - the "inject" command of the control channel
+ *
+ * "inject op=NAME [nth=N] [count=N] action=fail status=N|drop|delay ms=N|dup|corrupt",
+ * "inject list" or "inject clear"; argv[0] is "inject". @nth and @count are 1 by
+ * default; op=* is passed with every other point. Returns and writes as
+ * &model_device_ops.control does.
+ */
+int inject_control(struct model_device *dev, int argc, char **argv, FILE *out);
+
+void inject_clear(struct model_device *dev);
+
+#endif /* MODEL_INJECT_H */
