@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the files of dvq.ko share among themselves. */
+#ifndef DVQ_CORE_PRIVATE_H
+#define DVQ_CORE_PRIVATE_H
+
+#include "dvq.h"
+
+extern const struct uapi_definition dvq_cmb_defs[];
+
+int dvq_mmap_vma(struct ib_ucontext *ibctx, struct vm_area_struct *vma);
+void dvq_mmap_free(struct rdma_user_mmap_entry *entry);
+int dvq_mmap_publish(struct dvq_ucontext *ctx, struct dvq_mmap *entry);
+
+int dvq_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int dvq_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+
+#endif /* DVQ_CORE_PRIVATE_H */

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a hardware driver sees of dvq.ko.
+ *
+ * dvq.ko is a library, not a layer: a driver is an ordinary ib_core driver with
+ * its own struct ib_device_ops. It embeds the structs below as the *first* member
+ * of its own (INIT_RDMA_OBJ_SIZE() and ib_alloc_device() check that), fills the
+ * records when it creates an object, and lists dvq_uapi_defs in its driver_def.
+ * From then on dvq answers its uverbs methods and restrack queries from the
+ * records alone and calls the driver for nothing but controller memory.
+ *
+ * Locking: a record is written before its create op returns and not changed until
+ * the object is gone, so readers need no lock. What does change says so.
+ */
+#ifndef DVQ_CORE_H
+#define DVQ_CORE_H
+
+#include <linux/atomic.h>
+#include <linux/dma-mapping.h>
+#include <linux/idr.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include <rdma/dvq-abi.h>
+
+#include "placement.h"
+
+struct dvq_cmb;
+struct dvq_device;
+
+/**
+ * struct dvq_ops - what dvq asks of a driver; NULL where the device has no
+ *	controller memory to give
+ *
+ * @cmb_get: reserve @length bytes (a multiple of info.cmb_page) of controller
+ *	memory and fill cmb->addr. 0, or -ENOSPC. May sleep.
+ * @cmb_put: give it back. May be called under mmap_lock (from mmap_free), so it
+ *	must not take a lock that is held across a user copy. Cannot fail.
+ */
+struct dvq_ops {
+	int (*cmb_get)(struct dvq_device *dev, size_t length, struct dvq_cmb *cmb);
+	void (*cmb_put)(struct dvq_device *dev, struct dvq_cmb *cmb);
+};
+
+/**
+ * struct dvq_device - first member of a driver's device
+ * @info: the constant part of what QUERY_DEVICE answers. Filled by the driver
+ *	between dvq_device_init() and ib_register_device().
+ * @ops: may be NULL
+ * @ahs: address handles that the device holds now; kept by the driver
+ * @cmb_free: bytes of controller memory not in use; kept by the driver
+ */
+struct dvq_device {
+	struct ib_device ibdev;
+	struct dvq_device_info info;
+	const struct dvq_ops *ops;
+	atomic_t ahs;
+	atomic64_t cmb_free;
+	/* private to dvq */
+	struct ida key_slots;
+	atomic64_t next_uid;
+};
+
+static inline struct dvq_device *to_dvq_device(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct dvq_device, ibdev);
+}
+
+/* Before registration; sets the ops that dvq implements. The reverse after it. */
+void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops);
+void dvq_device_cleanup(struct dvq_device *dev);
+
+extern const struct uapi_definition dvq_uapi_defs[];
+
+/* ---- contexts and mappings --------------------------------------------------- */
+
+/**
+ * struct dvq_ucontext - first member of a driver's context
+ * @key_slot: picks the range of mmap keys of this context, so that a key names one
+ *	mapping among all contexts of the device (up to DVQ_KEY_SLOTS of them)
+ */
+struct dvq_ucontext {
+	struct ib_ucontext ibucontext;
+	int key_slot;
+};
+
+int dvq_ucontext_init(struct dvq_ucontext *ctx);
+void dvq_ucontext_cleanup(struct dvq_ucontext *ctx);
+
+enum dvq_mmap_kind {
+	DVQ_MMAP_REGISTERS,	/* device registers: uncached, store only */
+	DVQ_MMAP_DEVICE_MEM,	/* device memory: write-combining, store only */
+	DVQ_MMAP_PAGES,		/* dvq_ring memory: cached, load and store */
+	DVQ_MMAP_PAGES_RO,	/* dvq_ring memory: cached, load only */
+};
+
+/**
+ * struct dvq_mmap - something that user space may map
+ * @rdma: the core's part; its last reference is dropped when the driver has removed
+ *	it and no process maps it any more
+ * @release: called then, before the struct is freed; may run under mmap_lock
+ */
+struct dvq_mmap {
+	struct rdma_user_mmap_entry rdma;
+	enum dvq_mmap_kind kind;
+	union {
+		phys_addr_t phys;
+		void *pages;
+	};
+	size_t length;
+	void (*release)(struct dvq_mmap *entry);
+};
+
+/**
+ * dvq_mmap_insert() - offer a range of device address space to a context
+ * @ctx: who may map it
+ * @kind: DVQ_MMAP_REGISTERS or DVQ_MMAP_DEVICE_MEM
+ * @phys: first byte, page aligned
+ * @length: bytes, page aligned
+ *
+ * Return: the entry, to be given to dvq_mmap_remove(), or an ERR_PTR.
+ */
+struct dvq_mmap *dvq_mmap_insert(struct dvq_ucontext *ctx, enum dvq_mmap_kind kind,
+				 phys_addr_t phys, size_t length);
+
+/* NULL and ERR_PTR are fine. Mappings that exist stay valid. */
+void dvq_mmap_remove(struct dvq_mmap *entry);
+
+static inline u64 dvq_mmap_key(const struct dvq_mmap *entry)
+{
+	return entry ? rdma_user_mmap_get_offset(&entry->rdma) : 0;
+}
+
+/**
+ * struct dvq_ring - ring memory of the kernel that user space and device share
+ * @cpu: page-aligned, zeroed, physically contiguous
+ * @dma: the device's address of it
+ * @length: bytes, whole pages
+ * @dir: which way it is mapped for DMA
+ */
+struct dvq_ring {
+	void *cpu;
+	dma_addr_t dma;
+	size_t length;
+	enum dma_data_direction dir;
+};
+
+int dvq_ring_alloc(struct dvq_device *dev, struct dvq_ring *ring, size_t bytes,
+		   enum dma_data_direction dir);
+/*
+ * Fine on a ring that was never allocated. Pages that a process still maps live on
+ * until it unmaps them; the device must have let go of them.
+ */
+void dvq_ring_free(struct dvq_device *dev, struct dvq_ring *ring);
+struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *ring,
+			       enum dvq_mmap_kind kind);
+
+/* ---- objects ------------------------------------------------------------------- */
+
+/**
+ * struct dvq_pd - first member of a driver's PD
+ * @lock: protects @policy
+ */
+struct dvq_pd {
+	struct ib_pd ibpd;
+	spinlock_t lock;
+	struct dvq_pd_policy policy;
+};
+
+static inline struct dvq_pd *to_dvq_pd(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct dvq_pd, ibpd);
+}
+
+void dvq_pd_init(struct dvq_pd *pd);
+struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd);
+
+#define DVQ_PIPELINES	2
+
+/**
+ * struct dvq_cq - first member of a driver's CQ
+ * @ring: one record per pipeline; @ring[i].entries is 0 where the CQ has none. The
+ *	uid and qps fields are filled by dvq.
+ * @sub_qps: queues that deliver to each sub-CQ now; ring[0].sub_cqs counters
+ */
+struct dvq_cq {
+	struct ib_cq ibcq;
+	struct dvq_cq_info ring[DVQ_PIPELINES];
+	atomic_t *sub_qps;
+};
+
+static inline struct dvq_cq *to_dvq_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct dvq_cq, ibcq);
+}
+
+/* After the records are filled; the counters start at 0. */
+int dvq_cq_init(struct dvq_cq *cq);
+void dvq_cq_cleanup(struct dvq_cq *cq);
+
+/**
+ * struct dvq_qp - first member of a driver's QP
+ * @info: the uid is filled by dvq
+ * @sq: the send queue's record
+ * @rq: the receive queue's record
+ */
+struct dvq_qp {
+	struct ib_qp ibqp;
+	struct dvq_qp_info info;
+	struct dvq_wq_info sq;
+	struct dvq_wq_info rq;
+};
+
+static inline struct dvq_qp *to_dvq_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct dvq_qp, ibqp);
+}
+
+/*
+ * After the records are filled: gives the QP its uid and counts it on both its CQs'
+ * sub-CQs. dvq_qp_cleanup() when the device has let go of it.
+ */
+void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq);
+void dvq_qp_cleanup(struct dvq_qp *qp);
+
+/**
+ * struct dvq_ah - first member of a driver's AH
+ * @ah_num: the device's number
+ * @users: how many AHs share it; NULL: one
+ */
+struct dvq_ah {
+	struct ib_ah ibah;
+	u32 ah_num;
+	refcount_t *users;
+};
+
+static inline struct dvq_ah *to_dvq_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct dvq_ah, ibah);
+}
+
+/**
+ * struct dvq_cmb - a region of controller memory
+ * @addr: where it is, filled by the driver; page aligned
+ * @length: bytes
+ * @priv: for the driver
+ */
+struct dvq_cmb {
+	phys_addr_t addr;
+	size_t length;
+	u64 priv;
+};
+
+#endif /* DVQ_CORE_H */

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * dvq: direct verbs queues. The library that the hardware drivers share; see
+ * dvq.h for how the two meet.
+ */
+#include <linux/module.h>
+
+#include "core.h"
+
+/*
+ * Owner and driver_id stay unset: both are the driver's to say, and the first
+ * table that sets a member wins.
+ */
+static const struct ib_device_ops dvq_device_ops = {
+	.mmap = dvq_mmap_vma,
+	.mmap_free = dvq_mmap_free,
+	.fill_res_cq_entry = dvq_fill_res_cq,
+	.fill_res_qp_entry = dvq_fill_res_qp,
+};
+
+void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops)
+{
+	dev->ops = ops;
+	dev->info.abi_version = DVQ_ABI_VERSION;
+	atomic_set(&dev->ahs, 0);
+	atomic64_set(&dev->cmb_free, 0);
+	atomic64_set(&dev->next_uid, 0);
+	ida_init(&dev->key_slots);
+	ib_set_device_ops(&dev->ibdev, &dvq_device_ops);
+}
+EXPORT_SYMBOL_GPL(dvq_device_init);
+
+void dvq_device_cleanup(struct dvq_device *dev)
+{
+	ida_destroy(&dev->key_slots);
+}
+EXPORT_SYMBOL_GPL(dvq_device_cleanup);
+
+void dvq_pd_init(struct dvq_pd *pd)
+{
+	spin_lock_init(&pd->lock);
+	memset(&pd->policy, 0, sizeof(pd->policy));
+}
+EXPORT_SYMBOL_GPL(dvq_pd_init);
+
+struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd)
+{
+	struct dvq_pd_policy policy;
+
+	spin_lock(&pd->lock);
+	policy = pd->policy;
+	spin_unlock(&pd->lock);
+	return policy;
+}
+EXPORT_SYMBOL_GPL(dvq_pd_policy);
+
+static u64 new_uid(struct ib_device *ibdev)
+{
+	return atomic64_inc_return(&to_dvq_device(ibdev)->next_uid);
+}
+
+int dvq_cq_init(struct dvq_cq *cq)
+{
+	u64 uid = new_uid(cq->ibcq.device);
+	unsigned int i;
+
+	cq->sub_qps = kcalloc(cq->ring[0].sub_cqs, sizeof(*cq->sub_qps), GFP_KERNEL);
+	if (!cq->sub_qps)
+		return -ENOMEM;
+	for (i = 0; i < DVQ_PIPELINES; i++)
+		cq->ring[i].uid = uid;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dvq_cq_init);
+
+void dvq_cq_cleanup(struct dvq_cq *cq)
+{
+	kfree(cq->sub_qps);
+	cq->sub_qps = NULL;
+}
+EXPORT_SYMBOL_GPL(dvq_cq_cleanup);
+
+void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq)
+{
+	qp->info.uid = new_uid(qp->ibqp.device);
+	atomic_inc(&send_cq->sub_qps[qp->info.send_sub_cq]);
+	atomic_inc(&recv_cq->sub_qps[qp->info.recv_sub_cq]);
+}
+EXPORT_SYMBOL_GPL(dvq_qp_init);
+
+void dvq_qp_cleanup(struct dvq_qp *qp)
+{
+	struct dvq_cq *send_cq = to_dvq_cq(qp->ibqp.send_cq);
+	struct dvq_cq *recv_cq = to_dvq_cq(qp->ibqp.recv_cq);
+
+	atomic_dec(&send_cq->sub_qps[qp->info.send_sub_cq]);
+	atomic_dec(&recv_cq->sub_qps[qp->info.recv_sub_cq]);
+}
+EXPORT_SYMBOL_GPL(dvq_qp_cleanup);
+
+MODULE_DESCRIPTION("Direct verbs queues: work queue records and their uverbs methods");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(DVQ_VERSION);
