@@ -5,9 +5,10 @@
  * calls inject_match() for); the device asks at that point and does what the
  * answer says. Rules belong to a device and survive its resets.
  *
- * A rule counts how often its point is passed, from when the rule was made. It
- * fires from the @nth time on, @count times in a row, and is then used up. If
- * several rules would fire at once the oldest does; all of them count.
+ * A rule counts how often its point is passed, from when the rule was made: it
+ * lets nth - 1 passages go by, fires at the next count ones and is then used up.
+ * Every rule counts every passage, but only one fires: the oldest that is due.
+ * The others wait for the next passage.
  */
 #ifndef MODEL_INJECT_H
 #define MODEL_INJECT_H

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "inject.h"
+#include "option.h"
+
+#define RULES_MAX	64	/* per device */
+
+struct inject_rule {
+	struct inject_rule *next;
+	char *op;
+	uint32_t skip;		/* passages before it fires */
+	uint32_t count;		/* times it fires yet; 0: used up */
+	struct inject_hit hit;
+};
+
+static const char *const action_names[] = {
+	[INJECT_FAIL] = "fail",
+	[INJECT_DROP] = "drop",
+	[INJECT_DELAY] = "delay",
+	[INJECT_DUP] = "dup",
+	[INJECT_CORRUPT] = "corrupt",
+};
+
+#define ACTIONS	(sizeof(action_names) / sizeof(action_names[0]))
+
+static void free_rule(struct inject_rule *rule)
+{
+	free(rule->op);
+	free(rule);
+}
+
+void inject_clear(struct model_device *dev)
+{
+	while (dev->inject_rules) {
+		struct inject_rule *rule = dev->inject_rules;
+
+		dev->inject_rules = rule->next;
+		free_rule(rule);
+	}
+}
+
+/* takes used-up rules out of the list */
+static void sweep(struct model_device *dev)
+{
+	struct inject_rule **link = &dev->inject_rules;
+
+	while (*link) {
+		struct inject_rule *rule = *link;
+
+		if (rule->count) {
+			link = &rule->next;
+			continue;
+		}
+		*link = rule->next;
+		free_rule(rule);
+	}
+}
+
+bool inject_match(struct model_device *dev, const char *op, struct inject_hit *hit)
+{
+	bool fired = false;
+
+	for (struct inject_rule *rule = dev->inject_rules; rule; rule = rule->next) {
+		if (strcmp(rule->op, "*") && strcmp(rule->op, op))
+			continue;
+		if (rule->skip) {
+			rule->skip--;
+			continue;
+		}
+		if (fired)
+			continue;
+		rule->count--;
+		*hit = rule->hit;
+		fired = true;
+	}
+	if (fired)
+		sweep(dev);
+	return fired;
+}
+
+static bool has_point(const struct model_device *dev, const char *op)
+{
+	if (!strcmp(op, "*"))
+		return true;
+	for (const char *const *point = dev->inject_points; *point; point++)
+		if (!strcmp(*point, op))
+			return true;
+	return false;
+}
+
+static int parse_action(const char *name, struct inject_hit *hit, FILE *out)
+{
+	for (unsigned int i = 0; i < ACTIONS; i++) {
+		if (!strcmp(action_names[i], name)) {
+			hit->action = i;
+			return 0;
+		}
+	}
+	fprintf(out, "action must be fail, drop, delay, dup or corrupt, not '%s'", name);
+	return -EINVAL;
+}
+
+/* what belongs to an action must be there, and nothing that does not */
+static int check_action(const struct inject_hit *hit, const char *status, const char *ms, FILE *out)
+{
+	const char *name = action_names[hit->action];
+
+	if ((hit->action == INJECT_FAIL) != !!status) {
+		fprintf(out, "action=%s goes with%s status=N", name, status ? "out" : "");
+		return -EINVAL;
+	}
+	if ((hit->action == INJECT_DELAY) != !!ms) {
+		fprintf(out, "action=%s goes with%s ms=N", name, ms ? "out" : "");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_rule(struct model_device *dev, const char *op, uint32_t nth, uint32_t count,
+		    const struct inject_hit *hit, FILE *out)
+{
+	struct inject_rule **end = &dev->inject_rules;
+	struct inject_rule *rule;
+	unsigned int rules = 0;
+
+	for (; *end; end = &(*end)->next)
+		rules++;
+	if (rules == RULES_MAX) {
+		fprintf(out, "a device keeps at most %u rules; clear some", RULES_MAX);
+		return -ENOSPC;
+	}
+	rule = malloc(sizeof(*rule));
+	if (!rule || !(rule->op = strdup(op))) {
+		free(rule);
+		fputs("no memory for the rule", out);
+		return -ENOMEM;
+	}
+	rule->next = NULL;
+	rule->skip = nth - 1;
+	rule->count = count;
+	rule->hit = *hit;
+	*end = rule;
+	return 0;
+}
+
+static void print_points(const struct model_device *dev, FILE *out)
+{
+	for (const char *const *point = dev->inject_points; *point; point++)
+		fprintf(out, "%s, ", *point);
+	fputc('*', out);
+}
+
+static int parse_rule(struct model_device *dev, char **words, FILE *out)
+{
+	enum { OP, NTH, COUNT, ACTION, STATUS, MS };
+	struct option_key keys[] = {
+		[OP] = { "op" }, [NTH] = { "nth" }, [COUNT] = { "count" },
+		[ACTION] = { "action" }, [STATUS] = { "status" }, [MS] = { "ms" }, { NULL },
+	};
+	uint64_t nth = 1, count = 1, status = 0, ms = 0;
+	struct inject_hit hit;
+
+	if (option_parse(keys, words, out) ||
+	    option_number(&keys[NTH], UINT32_MAX, &nth, out) ||
+	    option_number(&keys[COUNT], UINT32_MAX, &count, out) ||
+	    option_number(&keys[STATUS], UINT32_MAX, &status, out) ||
+	    option_number(&keys[MS], UINT32_MAX, &ms, out))
+		return -EINVAL;
+	if (!keys[OP].value || !has_point(dev, keys[OP].value)) {
+		fputs("op must be one of ", out);
+		print_points(dev, out);
+		return -EINVAL;
+	}
+	if (!nth || !count) {
+		fputs("nth and count start at 1", out);
+		return -EINVAL;
+	}
+	if (!keys[ACTION].value) {
+		fputs("a rule needs action=fail, drop, delay, dup or corrupt", out);
+		return -EINVAL;
+	}
+	if (parse_action(keys[ACTION].value, &hit, out) ||
+	    check_action(&hit, keys[STATUS].value, keys[MS].value, out))
+		return -EINVAL;
+	hit.status = status;
+	hit.ms = ms;
+	return add_rule(dev, keys[OP].value, nth, count, &hit, out);
+}
+
+static void print_rule(const struct inject_rule *rule, FILE *out)
+{
+	fprintf(out, "op=%s nth=%llu count=%u action=%s", rule->op, rule->skip + 1ull, rule->count,
+		action_names[rule->hit.action]);
+	if (rule->hit.action == INJECT_FAIL)
+		fprintf(out, " status=%u", rule->hit.status);
+	if (rule->hit.action == INJECT_DELAY)
+		fprintf(out, " ms=%u", rule->hit.ms);
+}
+
+static void print_rules(const struct model_device *dev, FILE *out)
+{
+	const char *separator = "";
+
+	for (struct inject_rule *rule = dev->inject_rules; rule; rule = rule->next) {
+		fputs(separator, out);
+		print_rule(rule, out);
+		separator = "; ";
+	}
+}
+
+int inject_control(struct model_device *dev, int argc, char **argv, FILE *out)
+{
+	if (!dev->inject_points) {
+		fputs("this device has no injection points", out);
+		return -EOPNOTSUPP;
+	}
+	if (argc == 2 && !strcmp(argv[1], "list")) {
+		print_rules(dev, out);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "clear")) {
+		inject_clear(dev);
+		return 0;
+	}
+	return parse_rule(dev, argv + 1, out);
+}
