@@ -632,6 +632,59 @@ struct efa_destroy_eq_cmd {
 	__u8 reserved6[2];
 };
 
+/* ---- event counters (later interface) --------------------------------------------- */
+
+/* events that a counter may count; efa_queue_attr_2.counter_events, attach command */
+#define EFA_COUNTER_SEND		0x0001	/* send completed */
+#define EFA_COUNTER_SEND_ERROR		0x0002
+#define EFA_COUNTER_RECV		0x0004	/* receive completed */
+#define EFA_COUNTER_RECV_ERROR		0x0008
+#define EFA_COUNTER_READ		0x0010	/* RDMA read completed */
+#define EFA_COUNTER_READ_ERROR		0x0020
+#define EFA_COUNTER_WRITE		0x0040	/* RDMA write completed */
+#define EFA_COUNTER_WRITE_ERROR		0x0080
+#define EFA_COUNTER_REMOTE_READ		0x0100	/* a peer has read from here */
+#define EFA_COUNTER_REMOTE_WRITE	0x0200	/* a peer has written here */
+
+#define EFA_COUNTER_ATTACH_QP		0	/* efa_attach_counter_cmd.attach_type */
+/* efa_modify_counter_cmd.operation */
+#define EFA_COUNTER_SET			0
+#define EFA_COUNTER_ADD			1
+
+struct efa_create_counter_cmd {
+	struct efa_aq_hdr hdr;
+	__le16 uar;
+	__u8 reserved6[2];
+	__le64 addr;			/* DMA address of the 8-byte count, aligned */
+};
+
+struct efa_create_counter_resp {
+	struct efa_acq_hdr hdr;
+	__le32 handle;
+};
+
+struct efa_destroy_counter_cmd {
+	struct efa_aq_hdr hdr;
+	__le32 handle;
+};
+
+struct efa_attach_counter_cmd {		/* attach and detach */
+	struct efa_aq_hdr hdr;
+	__le32 handle;
+	__u8 attach_type;		/* EFA_COUNTER_ATTACH_QP */
+	__u8 reserved9[3];
+	__le32 qp_handle;
+	__le32 events;			/* EFA_COUNTER_* */
+};
+
+struct efa_modify_counter_cmd {
+	struct efa_aq_hdr hdr;
+	__le32 handle;
+	__u8 operation;			/* EFA_COUNTER_SET, EFA_COUNTER_ADD */
+	__u8 reserved9[7];
+	__le64 value;
+};
+
 /* ---- indirect register reads ----------------------------------------------------- */
 
 struct efa_mmio_resp {			/* 8 bytes, written by the device */
