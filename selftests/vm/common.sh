@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the scripts of this directory share. Sourced, never run.
+
+prog=${0##*/}
+top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
+vm=$top/selftests/vm
+cache=${DVQ_CACHE:-/var/cache/dvq}
+build=$top/build
+
+say()
+{
+	echo "$prog: $*" >&2
+}
+
+die()
+{
+	say "$*"
+	exit 1
+}
+
+# A wrong command line is told apart from a failure of the thing asked for.
+usage_error()
+{
+	say "$* (try $prog --help)"
+	exit 2
+}
+
+# The comment block at the top of a script is its help text.
+show_help()
+{
+	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
+}
+
+need_root()
+{
+	[ "$(id -u)" = 0 ] || die "run as root: ${1:-this} needs mounts, chroots and packages"
+}
+
+# Mirrors have bad minutes. retry TIMES COMMAND...
+retry()
+{
+	local left=$1 pause=2
+
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ "$left" -gt 0 ] || return 1
+		say "failed, trying again in $pause s: $*"
+		sleep "$pause"
+		pause=$((pause * 3))
+	done
+}
+
+# Sets the variables that suites/NAME defines (see suites/README) and image_dir.
+# The directory's name carries a hash of everything the image is made from, so that a changed
+# definition can never meet an old image.
+load_suite()
+{
+	suite=$1
+	case $suite in
+	*[!a-z0-9.-]* | '')
+		die "'$suite' is not a suite name"
+		;;
+	esac
+	[ -f "$vm/suites/$suite" ] ||
+		die "no suite '$suite'; there are: $(cd "$vm/suites" && ls -x)"
+	codename='' packages='' linux_source=''
+	# shellcheck source=suites/forky
+	. "$vm/suites/$suite"
+	image_dir=$cache/$suite-$(image_hash)
+}
+
+image_hash()
+{
+	cat "$vm/suites/$suite" "$vm/image" "$vm/initramfs-init" | sha256sum | cut -c1-12
+}
