@@ -30,7 +30,8 @@ struct model_device;
  * @reorder: how many packets may overtake one from this port (0: none)
  * @seed: state of the generator that decides who overtakes
  * @held: the transport's: the device is stalled, its packets wait in the queue
- * @gone: the transport's: the device was pulled, its packets are dropped
+ * @gone: the transport's: the device was pulled or has no guest that runs it;
+ *	its packets are dropped
  */
 struct fabric_port {
 	uint8_t addr[FABRIC_ADDR_MAX];
