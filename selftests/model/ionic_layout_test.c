@@ -4,6 +4,7 @@
  * Documentation/hw/ionic.rst: a field that moves is found here, not in a guest.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../../include/hw/field.h"
 #include "../../include/hw/ionic_cmd.h"
