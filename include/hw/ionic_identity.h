@@ -70,6 +70,7 @@ struct ionic_port_identity {		/* PORT_IDENTIFY */
 	__u8 pause[2];
 	__u8 loopback[2];
 	__le32 speeds[16];
+	__u8 reserved84[44];
 	struct ionic_port_config config; /* the driver hands it back with PORT_INIT */
 };
 
