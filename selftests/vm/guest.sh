@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# A guest of a run: the files it reads, its QEMU, its outcome. Sourced by run.
+
+# The module list with paths as the guest sees them.
+write_modules()
+{
+	local module parameters
+
+	while read -r module parameters; do
+		case $module in
+		'' | \#*)
+			continue
+			;;
+		*/*)
+			[ -f "$build/$suite/$module" ] ||
+				lab_failure "build/$suite/$module is missing: it is in module list '$load'"
+			module=/dvq/build/$suite/$module
+			;;
+		esac
+		echo "$module $parameters"
+	done < "$vm/load/$load" > "$1/modules"
+}
+
+# write_guest N: the files that guest-init reads
+write_guest()
+{
+	local dir=$log/guest$1 address='' peer=''
+
+	mkdir -p "$dir/out"
+	write_modules "$dir"
+	if [ "$guests" = 2 ]; then
+		address=10.99.0.$(($1 + 1))
+		peer=10.99.0.$((2 - $1))
+	fi
+	cat > "$dir/config" <<-END
+		hostname=guest$1 address=$address interactive=$interactive
+	END
+	cat > "$dir/command" <<-END
+		export DVQ_GUEST=$1 DVQ_PEER=$peer DVQ_SUITE=$suite
+		export DVQ_BUILD=/dvq/build/$suite DVQ_OUT=/out DVQ_CTL=/dev/virtio-ports/dvq.ctl
+		cd /dvq
+		${commands[$1]}
+	END
+}
+
+# A /dev/kvm on a machine whose processor does not virtualize is not worth trying: it emulates, and
+# stops at the first instruction it does not know.
+accelerator()
+{
+	local accel=${DVQ_ACCEL:-tcg}
+
+	if [ -z "${DVQ_ACCEL:-}" ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+		accel=kvm
+	fi
+	case $accel in
+	kvm) echo -accel kvm -cpu host ;;
+	tcg) echo -accel tcg,thread=multi -cpu max ;;
+	*) lab_failure "DVQ_ACCEL is kvm or tcg, not '$accel'" ;;
+	esac
+}
+
+# qemu_arguments N: sets qemu; paths are those inside the root tree, where /mnt is the run's sockets and
+# /media the image's directory
+qemu_arguments()
+{
+	local dir=/dvq/build/log/$name/guest$1 port chassis=0 i
+	local console=file,path=$dir/console.log
+
+	# shellcheck disable=SC2046 # words
+	qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
+		$(accelerator) -smp "$cpus" -m "$mem"
+		-object "memory-backend-memfd,id=mem,size=$mem,share=on"
+		-machine q35,memory-backend=mem,usb=off,sata=off,smbus=off,vmport=off
+		-kernel /media/vmlinuz -initrd /media/initrd
+		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off log_buf_len=4M \
+dvq.run=$dir $append"
+		-drive if=none,id=root,file=/media/root.img,format=raw,readonly=on,cache=unsafe
+		-device virtio-blk-pci,drive=root
+		-fsdev local,id=dvq,path=/dvq,security_model=none,readonly=on,multidevs=remap
+		-device virtio-9p-pci,fsdev=dvq,mount_tag=dvq
+		-fsdev "local,id=out,path=$dir/out,security_model=none"
+		-device virtio-9p-pci,fsdev=out,mount_tag=out
+		-device virtio-serial-pci,max_ports=8
+		-chardev "file,id=exit,path=$dir/status"
+		-chardev "file,id=klog,path=$dir/dmesg.log"
+		-chardev file,id=out,path=/dev/stdout)
+	for port in out exit klog; do
+		qemu+=(-device "virtserialport,chardev=$port,name=dvq.$port")
+	done
+
+	[ $interactive = no ] || console=stdio,signal=off
+	qemu+=(-chardev "$console,id=console" -serial chardev:console)
+
+	if [ ${#model_devices[@]} -gt 0 ]; then
+		qemu+=(-chardev socket,id=ctl,path=/mnt/ctl.sock,server=off
+			-device virtserialport,chardev=ctl,name=dvq.ctl)
+	fi
+	if [ "$guests" = 2 ]; then
+		port=server=on
+		[ "$1" = 0 ] || port=server=off,reconnect-ms=100
+		qemu+=(-netdev "stream,id=peer,$port,addr.type=unix,addr.path=/mnt/peer.sock"
+			-device "virtio-net-pci,netdev=peer,mac=52:54:00:99:00:0$1,romfile=")
+	fi
+	for i in "${!adapter_sockets[@]}"; do
+		[ "${adapter_guests[$i]}" = "$1" ] || continue
+		chassis=$((chassis + 1))
+		qemu+=(-device "pcie-root-port,id=rp$chassis,bus=pcie.0,chassis=$chassis"
+			-device '{"driver":"vfio-user-pci","id":"adapter'"$i"'","bus":"rp'"$chassis"'",
+				"socket":{"type":"unix","path":"/mnt/'"${adapter_sockets[$i]}"'"}}')
+	done
+}
+
+# start_guest N
+start_guest()
+{
+	local dir=$log/guest$1 out
+
+	write_guest "$1"
+	qemu_arguments "$1"
+	# Two guests' lines would mix: theirs are shown at the end.
+	if [ $quiet = no ] && [ "$guests" = 1 ]; then
+		exec {out}> >(exec tee "$dir/output.log")
+		tee_pid=$!
+	else
+		exec {out}> "$dir/output.log"
+	fi
+	start "$vm/inroot" "$suite" --bind "$run_dir:/mnt" --bind "$image_dir:/media" -- "${qemu[@]}" \
+		>&"$out" 2> "$dir/qemu.log"
+	guest_pids+=("$!")
+	exec {out}>&-
+}
+
+# guest_status N: what the command ended with, or 125
+guest_status()
+{
+	local status
+
+	if read -r status < "$log/guest$1/status" && [ -n "$status" ]; then
+		echo "$status"
+	else
+		echo 125
+	fi
+}
