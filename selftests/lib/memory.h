@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of awkward shapes, for memory regions: many pages out of few, scattered on purpose, huge
+ * pages, dma-bufs. All are files that can be written and looked at without the region.
+ */
+#ifndef SELFTESTS_MEMORY_H
+#define SELFTESTS_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct memory - a mapping
+ *
+ * @fd: what is mapped, -1: nothing but anonymous memory
+ * @file_pages: pages of 4 KiB that @fd has; page n of the mapping is page
+ *	memory_page(memory, n) of the file
+ */
+struct memory {
+	uint8_t *base;
+	size_t size;
+	int fd;
+	size_t file_pages;
+	size_t page_size;
+};
+
+#define PAGE	4096ul
+
+/*
+ * @pages of 4 KiB, no two neighbours of which are neighbours in memory, out of at most
+ * @file_pages different ones. must succeed; undone at the end of the test
+ */
+struct memory *memory_scattered(size_t pages, size_t file_pages);
+size_t memory_page(const struct memory *memory, size_t n);
+
+/* huge pages; NULL with a reason in @why if the kernel has none to give */
+struct memory *memory_huge(size_t size, const char **why);
+
+/* ordinary pages as they come */
+struct memory *memory_plain(size_t pages);
+
+/*
+ * A dma-buf over @memory's file, [0, size); -1 with a reason in @why. To be closed by the caller.
+ */
+int memory_dmabuf(const struct memory *memory, size_t size, const char **why);
+
+#endif /* SELFTESTS_MEMORY_H */
