@@ -51,6 +51,7 @@ struct dvq_ops {
  * @ops: may be NULL
  * @ahs: address handles that the device holds now; kept by the driver
  * @cmb_free: bytes of controller memory not in use; kept by the driver
+ * @mmap_errors: mappings that were refused; counted by dvq
  */
 struct dvq_device {
 	struct ib_device ibdev;
@@ -58,6 +59,7 @@ struct dvq_device {
 	const struct dvq_ops *ops;
 	atomic_t ahs;
 	atomic64_t cmb_free;
+	atomic64_t mmap_errors;
 	/* private to dvq */
 	struct ida key_slots;
 	atomic64_t next_uid;

@@ -24,6 +24,7 @@ void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops)
 	dev->info.abi_version = DVQ_ABI_VERSION;
 	atomic_set(&dev->ahs, 0);
 	atomic64_set(&dev->cmb_free, 0);
+	atomic64_set(&dev->mmap_errors, 0);
 	atomic64_set(&dev->next_uid, 0);
 	ida_init(&dev->key_slots);
 	ib_set_device_ops(&dev->ibdev, &dvq_device_ops);

@@ -141,18 +141,17 @@ int dvq_mmap_vma(struct ib_ucontext *ibctx, struct vm_area_struct *vma)
 {
 	struct dvq_ucontext *ctx = container_of(ibctx, struct dvq_ucontext, ibucontext);
 	struct rdma_user_mmap_entry *rdma;
-	int ret;
+	int ret = -EINVAL;
 
 	rdma = rdma_user_mmap_entry_get(ibctx, vma);
-	if (!rdma) {
-		ibdev_dbg(ibctx->device, "no mapping of %lu bytes at page %#lx\n",
-			  vma->vm_end - vma->vm_start, vma->vm_pgoff);
-		return -EINVAL;
+	if (rdma) {
+		ret = map_entry(ctx, vma, container_of(rdma, struct dvq_mmap, rdma));
+		rdma_user_mmap_entry_put(rdma);
 	}
-
-	ret = map_entry(ctx, vma, container_of(rdma, struct dvq_mmap, rdma));
-	if (ret)
-		ibdev_dbg(ibctx->device, "mapping at page %#lx: %d\n", vma->vm_pgoff, ret);
-	rdma_user_mmap_entry_put(rdma);
+	if (ret) {
+		atomic64_inc(&to_dvq_device(ibctx->device)->mmap_errors);
+		ibdev_dbg(ibctx->device, "mapping %lu bytes at page %#lx: %d\n",
+			  vma->vm_end - vma->vm_start, vma->vm_pgoff, ret);
+	}
 	return ret;
 }
