@@ -111,9 +111,9 @@ bool adapters_find(char *why, unsigned int size)
 	if (!first.device)
 		return false;
 	first.dvq = driven_by(first.device, "dvq_efa");
-	second.device = choose(list, "DVQ_PEER", first.device, why, size);
+	second.device = choose(list, "DVQ_PEER_DEV", first.device, why, size);
 	if (!second.device)
-		return !getenv("DVQ_PEER") || !*getenv("DVQ_PEER");
+		return !getenv("DVQ_PEER_DEV") || !*getenv("DVQ_PEER_DEV");
 	if (second.device != first.device) {
 		second.dvq = driven_by(second.device, "dvq_efa");
 		peer = &second;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The EFA adapters under test. The first is $DVQ_DEV, or else the first found; the
- * peer is $DVQ_PEER, or else the second found, or else the first again: every
+ * peer is $DVQ_PEER_DEV, or else the second found, or else the first again: every
  * test must also hold when an adapter talks to itself.
  */
 #ifndef SELFTESTS_ADAPTER_H

@@ -192,6 +192,7 @@ __attribute__((unused)) static pid_t child_start(void (*body)(void *arg), void *
 	if (pid)
 		return pid;
 	lab_forget_all();
+	model_leave();
 	alarm(TEST_SECONDS);
 	tap.failures = 0;
 	if (!setjmp(tap.out))

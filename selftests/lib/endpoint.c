@@ -249,5 +249,10 @@ struct duo duo_new2(const struct endpoint_options *a, const struct endpoint_opti
 
 struct duo duo_new(const struct endpoint_options *options)
 {
-	return duo_new2(options, options);
+	static const struct endpoint_options usual;
+	struct endpoint_options a = options ? *options : usual, b = a;
+
+	b.inline_data = 0;
+	b.flags &= ~EFADV_QP_FLAGS_INLINE_WRITE;
+	return duo_new2(&a, &b);
 }

@@ -139,6 +139,7 @@ struct duo {
 	struct route to_b, to_a;
 };
 
+/* the same on both sides, but inline data is for A: the peer may be an adapter of another kind */
 struct duo duo_new(const struct endpoint_options *options);
 /* different on both sides */
 struct duo duo_new2(const struct endpoint_options *a, const struct endpoint_options *b);

@@ -15,6 +15,7 @@
 const char *const model_objects[] = { "pd", "uar", "cq", "qp", "mr", "mr_pages", "ah", NULL };
 
 static int port = -1;
+static bool off_limits;
 static char answer[65536];
 
 /* another program of the same script may be about to close it */
@@ -33,7 +34,12 @@ static void open_port(void)
 
 bool model_present(void)
 {
-	return port >= 0 || !access(MODEL_PORT, F_OK);
+	return !off_limits && (port >= 0 || !access(MODEL_PORT, F_OK));
+}
+
+void model_leave(void)
+{
+	off_limits = true;
 }
 
 static void read_line(const char *request)
@@ -66,6 +72,7 @@ static bool ask(const char *target, const char *fmt, va_list args)
 
 	len += vsnprintf(request + len, sizeof(request) - len, fmt, args);
 	LAB_NEED(len < (int)sizeof(request) - 1, "request too long");
+	LAB_NEED(!off_limits, "a child asks the model");
 	open_port();
 	request[len] = '\n';
 	LAB_NEED(write(port, request, len + 1) == len + 1, "%s: %s", MODEL_PORT, strerror(errno));

@@ -15,6 +15,8 @@
 #define MODEL_PORT	"/dev/virtio-ports/dvq.ctl"
 
 bool model_present(void);
+/* this process leaves the channel to its parent */
+void model_leave(void);
 
 /*
  * Asks @target ("*": all). Returns the text behind "ok", valid until the next
