@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion events: one for each arming, for the right CQ, on every vector, none lost between
+ * polling and arming, none left behind.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "lib/efa_test.h"
+
+static void need_events(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(self->context);
+	struct ibv_cq *cq = channel ? ibv_create_cq(self->context, 1, NULL, channel, 0) : NULL;
+	int err = errno;
+
+	if (cq)
+		ibv_destroy_cq(cq);
+	if (channel)
+		ibv_destroy_comp_channel(channel);
+	if (!cq && err == EOPNOTSUPP)
+		SKIP("the adapter has no event queues");
+}
+
+/**
+ * struct scene - messages from A to B, whose receive CQ has a channel
+ */
+struct scene {
+	struct ibv_comp_channel *channel;
+	struct cq *cq;
+	struct duo duo;
+	struct buffer *from, *to;
+};
+
+static void scene_fill(struct scene *scene, enum cq_kind kind, int vector)
+{
+	struct cq_options cq = { .kind = kind, .channel = scene->channel, .vector = vector };
+	struct endpoint_options a = {}, b = {};
+
+	scene->cq = cq_new(peer, 64, &cq);
+	b.recv_cq = scene->cq;
+	scene->duo = duo_new2(&a, &b);
+	scene->from = buffer_new(scene->duo.a->pd, 64, 0);
+	scene->to = buffer_new(scene->duo.b->pd, 64, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static struct scene scene_new(enum cq_kind kind, int vector)
+{
+	struct scene scene = { .channel = channel_new(peer) };
+
+	scene_fill(&scene, kind, vector);
+	return scene;
+}
+
+/* one message; its receive completion is there, or will be in no time */
+static void message(struct scene *scene)
+{
+	struct work work = send_work(&scene->duo.to_b, 1, scene->from, 0, 8);
+
+	post_recv_one(scene->duo.b, 2, scene->to, 0, 8);
+	post_one(scene->duo.a, &work);
+	cq_wait_many(scene->duo.a->send_cq, 1);
+}
+
+static void arm(struct scene *scene)
+{
+	int err = ibv_req_notify_cq(scene->cq->cq, 0);
+
+	REQUIRE(!err);
+}
+
+static void one_event(struct scene *scene)
+{
+	arm(scene);
+	CHECK(!cq_event(scene->cq, QUIET_MS));
+	message(scene);
+	CHECK(cq_event(scene->cq, PATIENCE_MS));
+	cq_wait_many(scene->cq, 1);
+	CHECK(!cq_event(scene->cq, QUIET_MS));
+}
+
+EFA_TEST(event_comes)
+{
+	struct scene scene;
+
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	for (unsigned int i = 0; i < 5; i++)
+		one_event(&scene);
+}
+
+EFA_TEST(event_of_extended_cq)
+{
+	struct scene scene;
+
+	need_events();
+	scene = scene_new(CQ_EXTENDED, 0);
+	for (unsigned int i = 0; i < 5; i++)
+		one_event(&scene);
+}
+
+EFA_TEST(every_vector)
+{
+	need_events();
+	printf("# %d vectors\n", peer->context->num_comp_vectors);
+	CHECK(peer->context->num_comp_vectors >= 1);
+	for (int i = 0; i < peer->context->num_comp_vectors; i++) {
+		struct scene scene = scene_new(CQ_PLAIN, i);
+
+		one_event(&scene);
+		lab_drop_all();
+	}
+}
+
+EFA_TEST(vector_out_of_range)
+{
+	struct ibv_comp_channel *channel;
+
+	need_events();
+	channel = channel_new(self);
+	CHECK(!ibv_create_cq(self->context, 16, NULL, channel, self->context->num_comp_vectors));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_create_cq(self->context, 16, NULL, channel, -1));
+	CHECK_EQ(errno, EINVAL);
+}
+
+/* without arming there is none, and one arming is for one event, however many completions */
+EFA_TEST(one_event_for_one_arming)
+{
+	struct scene scene;
+
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	message(&scene);
+	CHECK(!cq_event(scene.cq, QUIET_MS));
+	cq_wait_many(scene.cq, 1);
+	arm(&scene);
+	for (unsigned int i = 0; i < 10; i++)
+		message(&scene);
+	CHECK(cq_event(scene.cq, PATIENCE_MS));
+	CHECK(!cq_event(scene.cq, QUIET_MS));
+	cq_wait_many(scene.cq, 10);
+}
+
+/* armed twice is armed once */
+EFA_TEST(armed_twice)
+{
+	struct scene scene;
+
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	arm(&scene);
+	arm(&scene);
+	message(&scene);
+	CHECK(cq_event(scene.cq, PATIENCE_MS));
+	CHECK(!cq_event(scene.cq, QUIET_MS));
+	cq_wait_many(scene.cq, 1);
+}
+
+/* armed when completions are there that nobody has polled: at once */
+EFA_TEST(armed_too_late)
+{
+	struct scene scene;
+
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	for (unsigned int i = 0; i < 20; i++) {
+		message(&scene);
+		sleep_ms(2);
+		arm(&scene);
+		CHECK(cq_event(scene.cq, PATIENCE_MS));
+		cq_wait_many(scene.cq, 1);
+	}
+}
+
+/* only "next completion" arming exists */
+EFA_TEST(solicited_only_refused)
+{
+	struct scene scene;
+
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	CHECK_EQ(ibv_req_notify_cq(scene.cq->cq, 1), EOPNOTSUPP);
+}
+
+/* ---- races --------------------------------------------------------------------------- */
+
+enum { STREAM = 400 };
+
+static void *stream(void *arg)
+{
+	struct scene *scene = arg;
+	uint32_t random = 1;
+
+	for (unsigned int i = 0; i < STREAM; i++) {
+		struct work work = send_work(&scene->duo.to_b, 1, scene->from, 0, 8);
+		struct completion completion;
+		uint64_t end = now_ms() + PATIENCE_MS;
+
+		if (post(scene->duo.a, &work, 1))
+			return "post";
+		while (!cq_take(scene->duo.a->send_cq, &completion))
+			if (now_ms() > end)
+				return "no completion";
+		if (completion.status != IBV_WC_SUCCESS)
+			return "error completion";
+		for (uint32_t n = lab_random(&random) % 2000; n; n--)
+			__asm__ volatile("" ::: "memory");
+	}
+	return NULL;
+}
+
+/* the loop that every program has: arm, poll until empty, wait; a completion lost between is a hang */
+EFA_TEST(none_lost_between_poll_and_arm)
+{
+	unsigned int received = 0, events = 0;
+	struct completion completion;
+	struct scene scene;
+	pthread_t sender;
+	void *failure;
+
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	for (unsigned int i = 0; i < 64; i++)
+		post_recv_one(scene.duo.b, i, scene.to, 0, 8);
+	/* SRD would complain of a receiver that is not ready */
+	REQUIRE(adapter_can(self, EFADV_DEVICE_ATTR_CAPS_RNR_RETRY));
+	scene.duo.a = endpoint_new(self, &(struct endpoint_options) {
+		.rnr_retry = RNR_RETRY(7), .pd = scene.duo.a->pd });
+	arm(&scene);
+	REQUIRE(!pthread_create(&sender, NULL, stream, &scene));
+	while (received < STREAM) {
+		if (!cq_event(scene.cq, PATIENCE_MS))
+			break;
+		events++;
+		arm(&scene);
+		while (cq_take(scene.cq, &completion)) {
+			received++;
+			post_recv_one(scene.duo.b, 1, scene.to, 0, 8);
+		}
+	}
+	pthread_join(sender, &failure);
+	CHECK_STR(failure ? (char *)failure : "", "");
+	CHECK_EQ(received, STREAM);
+	printf("# %u events for %u completions\n", events, received);
+	CHECK(events <= STREAM + 1);
+}
+
+/* ---- several CQs ---------------------------------------------------------------------- */
+
+/* one channel, one vector, many CQs: each event names its own */
+EFA_TEST(many_cqs_on_one_channel)
+{
+	enum { CQS = 6 };
+	struct scene scene[CQS];
+	struct ibv_comp_channel *channel;
+	unsigned int seen = 0;
+
+	need_events();
+	channel = channel_new(peer);
+	for (unsigned int i = 0; i < CQS; i++) {
+		scene[i].channel = channel;
+		scene_fill(&scene[i], CQ_PLAIN, 0);
+		arm(&scene[i]);
+	}
+	for (unsigned int i = 0; i < CQS; i += 2)
+		message(&scene[i]);
+	for (unsigned int n = 0; n < CQS / 2; n++) {
+		struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
+		struct ibv_cq *cq;
+		void *context;
+		unsigned int i = 0;
+
+		REQUIRE(poll(&pollfd, 1, PATIENCE_MS) == 1);
+		REQUIRE(!ibv_get_cq_event(channel, &cq, &context));
+		while (i < CQS && scene[i].cq->cq != cq)
+			i++;
+		REQUIRE(i < CQS);
+		CHECK(context == scene[i].cq);
+		CHECK(!(i & 1));
+		seen |= 1u << i;
+		cq_wait_many(scene[i].cq, 1);
+		ibv_ack_cq_events(cq, 1);
+	}
+	CHECK_EQ(seen, 0x15);
+	CHECK(!cq_event(scene[0].cq, QUIET_MS));
+}
+
+/* one vector, two channels */
+EFA_TEST(two_channels_on_one_vector)
+{
+	struct scene one, two;
+
+	need_events();
+	one = scene_new(CQ_PLAIN, 0);
+	two = scene_new(CQ_PLAIN, 0);
+	arm(&one);
+	arm(&two);
+	message(&two);
+	CHECK(cq_event(two.cq, PATIENCE_MS));
+	CHECK(!cq_event(one.cq, QUIET_MS));
+	message(&one);
+	CHECK(cq_event(one.cq, PATIENCE_MS));
+	CHECK(!cq_event(two.cq, QUIET_MS));
+	cq_wait_many(one.cq, 1);
+	cq_wait_many(two.cq, 1);
+}
+
+/* the events of a CQ that was destroyed do not come for the one that got its number */
+EFA_TEST(armed_cq_destroyed)
+{
+	need_events();
+	for (unsigned int i = 0; i < 30; i++) {
+		struct scene scene = scene_new(CQ_PLAIN, 0);
+
+		CHECK(!cq_event(scene.cq, 0));
+		arm(&scene);
+		if (i & 1)
+			message(&scene);
+		/* with an event nobody has fetched, half of the time */
+		lab_drop_all();
+	}
+}
+
+/* ---- acknowledging --------------------------------------------------------------------------- */
+
+struct destruction {
+	struct cq *cq;
+	volatile bool done;
+};
+
+static void *destroy(void *arg)
+{
+	struct destruction *destruction = arg;
+	int err = ibv_destroy_cq(destruction->cq->cq);
+
+	destruction->done = true;
+	return (void *)(intptr_t)err;
+}
+
+/* destroying waits for the acknowledgement of events that were fetched */
+EFA_TEST(destroy_waits_for_acknowledgement)
+{
+	struct destruction destruction = { 0 };
+	struct ibv_comp_channel *channel;
+	struct endpoint *a, *b;
+	struct buffer *from, *to;
+	struct ibv_cq *cq;
+	struct work work;
+	struct route to_b;
+	pthread_t thread;
+	void *context, *err;
+
+	need_events();
+	channel = channel_new(peer);
+	destruction.cq = cq_new(peer, 16, &(struct cq_options) { .channel = channel });
+	a = endpoint_new(self, NULL);
+	b = endpoint_new(peer, &(struct endpoint_options) { .recv_cq = destruction.cq });
+	from = buffer_new(a->pd, 8, 0);
+	to = buffer_new(b->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+	to_b = route_new(a, b);
+	work = send_work(&to_b, 1, from, 0, 8);
+	REQUIRE(!ibv_req_notify_cq(destruction.cq->cq, 0));
+	post_recv_one(b, 1, to, 0, 8);
+	post_one(a, &work);
+	REQUIRE(!ibv_get_cq_event(channel, &cq, &context));
+	REQUIRE(!endpoint_destroy(b));
+	REQUIRE(!pthread_create(&thread, NULL, destroy, &destruction));
+	sleep_ms(100);
+	CHECK(!destruction.done);
+	ibv_ack_cq_events(cq, 1);
+	pthread_join(thread, &err);
+	CHECK_EQ((intptr_t)err, 0);
+	CHECK(destruction.done);
+	lab_forget(destruction.cq);
+	free(destruction.cq);
+}
+
+EFA_TEST(channel_in_use)
+{
+	struct ibv_comp_channel *channel;
+	struct cq *cq;
+
+	need_events();
+	channel = channel_new(self);
+	cq = cq_new(self, 16, &(struct cq_options) { .channel = channel });
+	CHECK_EQ(ibv_destroy_comp_channel(channel), EBUSY);
+	CHECK_EQ(cq_destroy(cq), 0);
+}
+
+/* ---- again and again (F-11) ------------------------------------------------------------------- */
+
+static unsigned int mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned int lines = 0;
+	int c;
+
+	REQUIRE(maps);
+	while ((c = getc(maps)) != EOF)
+		lines += c == '\n';
+	fclose(maps);
+	return lines;
+}
+
+/* what an open context maps is given back when it is closed */
+EFA_TEST(open_and_close_with_channel)
+{
+	enum { ROUNDS = 300 };
+	unsigned int before = 0;
+
+	need_events();
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		struct adapter adapter = *self;
+		struct ibv_comp_channel *channel;
+		struct ibv_cq *cq[3];
+
+		/* what the libraries allocate once is allocated by now */
+		if (i == 10)
+			before = mappings();
+		adapter_open(&adapter);
+		channel = ibv_create_comp_channel(adapter.context);
+		REQUIRE(channel);
+		/* several, so that doorbells lie at other places than the page's beginning */
+		for (unsigned int j = 0; j < 3; j++) {
+			cq[j] = ibv_create_cq(adapter.context, 16, NULL, channel, 0);
+			REQUIRE(cq[j]);
+			REQUIRE(!ibv_req_notify_cq(cq[j], 0));
+		}
+		for (unsigned int j = 0; j < 3; j++)
+			REQUIRE(!ibv_destroy_cq(cq[j]));
+		REQUIRE(!ibv_destroy_comp_channel(channel));
+		adapter_close(&adapter);
+	}
+	CHECK_EQ(mappings(), before);
+}
+
+/* ---- asynchronous events ----------------------------------------------------------------------- */
+
+/* EFA has none for QPs and CQs: errors are told by completions alone */
+EFA_TEST(no_asynchronous_event)
+{
+	struct pollfd pollfd = { .fd = self->context->async_fd, .events = POLLIN };
+	struct endpoint *endpoint = endpoint_new(self, NULL);
+
+	REQUIRE(!endpoint_modify(endpoint, IBV_QPS_ERR));
+	REQUIRE(!endpoint_destroy(endpoint));
+	CHECK_EQ(poll(&pollfd, 1, QUIET_MS), 0);
+}
+
+EFA_TEST_MAIN
