@@ -391,12 +391,12 @@ static uint64_t keepalive(struct efa *efa)
 	return admin->keepalive_when;
 }
 
-bool efa_admin_work(struct efa *efa, uint64_t *when)
+/* a bounded number of commands, or a slice of a long one; true if there is more */
+static bool do_commands(struct efa *efa)
 {
 	struct efa_admin *admin = &efa->admin;
 	struct efa_job *job = &admin->job;
 
-	*when = efa_sooner(keepalive(efa), send_late(efa));
 	for (unsigned int i = 0; i < COMMANDS_PER_SLICE; i++) {
 		int status;
 
@@ -413,6 +413,15 @@ bool efa_admin_work(struct efa *efa, uint64_t *when)
 		finish(efa, job, status);
 	}
 	return job->running || admin->aq_taken != admin->aq_posted;
+}
+
+bool efa_admin_work(struct efa *efa, uint64_t *when)
+{
+	bool more = do_commands(efa);
+
+	/* after the commands: they may start a clock */
+	*when = efa_sooner(keepalive(efa), send_late(efa));
+	return more;
 }
 
 /* ---- events ----------------------------------------------------------------------- */

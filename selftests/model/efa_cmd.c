@@ -212,12 +212,12 @@ static bool offered(const struct efa_config *config, const struct command *comma
 int efa_cmd_run(struct efa *efa, struct efa_job *job)
 {
 	unsigned int opcode = job->cmd.hdr.opcode;
-	const struct command *command = &commands[opcode];
+	const struct command *command = &commands[opcode < COMMANDS ? opcode : 0];
 	int status;
 
 	if (!opcode)
 		return efa_refuse(efa, job, EFA_ADMIN_BAD_OPCODE, "opcode 0");
-	if (opcode >= COMMANDS || !command->run || !offered(&efa->config, command))
+	if (!command->run || !offered(&efa->config, command))
 		return efa_refuse(efa, job, EFA_ADMIN_UNSUPPORTED_OPCODE,
 				  "opcode %u is not offered by this adapter", opcode);
 	status = check(efa, job, command);
