@@ -25,13 +25,12 @@ static int drop(void *object)
 	return 0;
 }
 
-static struct memory *memory_new(size_t size, size_t page_size, unsigned int memfd_flags)
+static struct memory *memory_new(size_t size, unsigned int memfd_flags)
 {
 	struct memory *memory = calloc(1, sizeof(*memory));
 
 	LAB_NEED(memory, "no memory");
 	memory->size = size;
-	memory->page_size = page_size;
 	memory->fd = memfd_create("dvq-test", MFD_CLOEXEC | MFD_ALLOW_SEALING | memfd_flags);
 	LAB_NEED(memory->fd >= 0, "memfd_create: %s", strerror(errno));
 	return memory;
@@ -61,33 +60,72 @@ static void use_in_strides(const struct memory *memory)
 				 strerror(errno));
 }
 
+/* an address of its own that is aligned as the largest pages of the processor's tables are */
+static uint8_t *reserve(size_t size)
+{
+	const size_t align = HUGE_PAGE;
+	uint8_t *base = mmap(NULL, size + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before;
+
+	LAB_NEED(base != MAP_FAILED, "mmap: %s", strerror(errno));
+	before = -(uintptr_t)base % align;
+	if (before)
+		munmap(base, before);
+	munmap(base + before + size, align - before);
+	return base + before;
+}
+
+/* where a page of the mapping lies in memory; 0 for those who may not know */
+static uint64_t frame(const struct memory *memory, size_t n)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &entry, sizeof(entry), ((uintptr_t)memory->base / PAGE + n) * 8) !=
+	    sizeof(entry))
+		entry = 0;
+	close(fd);
+	return entry & ((1ull << 55) - 1);
+}
+
+/* a border behind the first page is enough to rule out every larger page */
+static void part_first_two(struct memory *memory)
+{
+	volatile uint8_t *byte = memory->base;
+
+	if (memory->file_pages < 2)
+		return;
+	(void)(byte[0] + byte[PAGE]);
+	if (frame(memory, 1) != frame(memory, 0) + 1)
+		return;
+	map(memory, memory->base, PAGE, PAGE);
+	map(memory, memory->base + PAGE, PAGE, 0);
+}
+
 struct memory *memory_scattered(size_t pages, size_t file_pages)
 {
-	struct memory *memory = memory_new(pages * PAGE, PAGE, 0);
+	struct memory *memory = memory_new(pages * PAGE, 0);
 
 	memory->file_pages = pages < file_pages ? pages : file_pages;
 	LAB_NEED(!ftruncate(memory->fd, memory->file_pages * PAGE), "ftruncate: %s",
 		 strerror(errno));
 	use_in_strides(memory);
-	memory->base = mmap(NULL, memory->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	LAB_NEED(memory->base != MAP_FAILED, "mmap: %s", strerror(errno));
+	memory->base = reserve(memory->size);
 	lab_hold(drop, memory);
 	for (size_t n = 0; n < pages; n += memory->file_pages) {
 		size_t part = pages - n < memory->file_pages ? pages - n : memory->file_pages;
 
 		map(memory, memory->base + n * PAGE, part * PAGE, 0);
 	}
+	part_first_two(memory);
 	return memory;
-}
-
-size_t memory_page(const struct memory *memory, size_t n)
-{
-	return n % memory->file_pages;
 }
 
 struct memory *memory_plain(size_t pages)
 {
-	struct memory *memory = memory_new(pages * PAGE, PAGE, 0);
+	struct memory *memory = memory_new(pages * PAGE, 0);
 
 	memory->file_pages = pages;
 	LAB_NEED(!ftruncate(memory->fd, memory->size), "ftruncate: %s", strerror(errno));
@@ -125,7 +163,7 @@ struct memory *memory_huge(size_t size, const char **why)
 		*why = "no huge pages: write their number to /proc/sys/vm/nr_hugepages";
 		return NULL;
 	}
-	memory = memory_new(size, HUGE_PAGE, MFD_HUGETLB);
+	memory = memory_new(size, MFD_HUGETLB);
 	memory->file_pages = size / PAGE;
 	LAB_NEED(!ftruncate(memory->fd, size), "ftruncate: %s", strerror(errno));
 	memory->base = map(memory, NULL, size, 0);

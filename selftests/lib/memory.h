@@ -11,28 +11,22 @@
 #include <stdint.h>
 
 /**
- * struct memory - a mapping
- *
- * @fd: what is mapped, -1: nothing but anonymous memory
- * @file_pages: pages of 4 KiB that @fd has; page n of the mapping is page
- *	memory_page(memory, n) of the file
+ * struct memory - a mapping of the file @fd, which has @file_pages pages of 4 KiB
  */
 struct memory {
 	uint8_t *base;
 	size_t size;
 	int fd;
 	size_t file_pages;
-	size_t page_size;
 };
 
 #define PAGE	4096ul
 
 /*
- * @pages of 4 KiB, no two neighbours of which are neighbours in memory, out of at most
- * @file_pages different ones. must succeed; undone at the end of the test
+ * @pages of 4 KiB, scattered so that no larger page describes them, out of at most @file_pages
+ * different ones. must succeed; undone at the end of the test
  */
 struct memory *memory_scattered(size_t pages, size_t file_pages);
-size_t memory_page(const struct memory *memory, size_t n);
 
 /* huge pages; NULL with a reason in @why if the kernel has none to give */
 struct memory *memory_huge(size_t size, const char **why);
