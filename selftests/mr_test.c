@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions of every form: what is registered is what the adapter reaches, from the first
+ * byte to the last, and nothing else; and it is given back.
+ */
+#include <sys/mman.h>
+
+#include "lib/efa_test.h"
+#include "lib/memory.h"
+
+#define ALL_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+#define PIECE		64	/* bytes moved to look at one place */
+
+/* permissions of the device, see Documentation/hw/efa.rst */
+enum device_permission { MAY_LOCAL_WRITE = 1, MAY_REMOTE_WRITE = 2, MAY_REMOTE_READ = 4 };
+
+/**
+ * struct region - an MR over memory, and a way for messages in and out of it
+ *
+ * @address: of its first byte, as the adapter knows it
+ * @inside: its first byte in the mapping
+ */
+struct region {
+	struct memory *memory;
+	struct ibv_mr *mr;
+	uint64_t address;
+	uint8_t *inside;
+	size_t length;
+	struct duo *duo;
+	struct buffer *other;
+};
+
+static int drop_mr(void *object)
+{
+	return ibv_dereg_mr(object);
+}
+
+static struct region region_new(struct duo *duo, struct memory *memory, size_t off, size_t length,
+				uint64_t iova, unsigned int access)
+{
+	struct region region = {
+		.memory = memory, .address = iova, .inside = memory->base + off,
+		.length = length, .duo = duo,
+		.other = buffer_new(duo->b->pd, PIECE, IBV_ACCESS_LOCAL_WRITE),
+	};
+
+	region.mr = ibv_reg_mr_iova(duo->a->pd, region.inside, length, iova, access);
+	LAB_NEED(region.mr, "registering %zu bytes: %s", length, strerror(errno));
+	lab_hold(drop_mr, region.mr);
+	return region;
+}
+
+static struct ibv_sge region_sge(const struct region *region, size_t off, size_t len)
+{
+	return (struct ibv_sge) {
+		.addr = region->address + off, .length = len, .lkey = region->mr->lkey,
+	};
+}
+
+/* [off, off + len) of the region as the adapter reads it is what the file has there */
+static void expect_sent(struct region *region, size_t off, size_t len)
+{
+	struct duo *duo = region->duo;
+	struct work work = {
+		.opcode = IBV_WR_SEND, .sge = { region_sge(region, off, len) }, .sges = 1,
+		.to = duo->to_b,
+	};
+
+	fill(region->inside + off, len, off);
+	buffer_clear(region->other);
+	post_recv_one(duo->b, 1, region->other, 0, PIECE);
+	post_one(duo->a, &work);
+	cq_wait_many(duo->a->send_cq, 1);
+	cq_wait_many(duo->b->recv_cq, 1);
+	buffer_expect(region->other, 0, len, off);
+}
+
+/* and as it writes it */
+static void expect_received(struct region *region, size_t off, size_t len)
+{
+	struct duo *duo = region->duo;
+	struct work work = send_work(&duo->to_a, 1, region->other, 0, len);
+	struct ibv_sge sge = region_sge(region, off, len);
+	uint8_t before = off ? region->inside[off - 1] : 0;
+
+	buffer_fill(region->other, ~off);
+	REQUIRE(!post_recv(duo->a, 2, &sge, 1));
+	post_one(duo->b, &work);
+	cq_wait_many(duo->b->send_cq, 1);
+	cq_wait_many(duo->a->recv_cq, 1);
+	CHECK_EQ(first_difference(region->inside + off, len, ~off), len);
+	if (off)
+		CHECK_EQ(region->inside[off - 1], before);
+}
+
+/* beginning, end, and around the borders of pages that are special to page lists */
+static void look_around(struct region *region)
+{
+	static const size_t borders[] = { 1, 2, 3, 4, 5, 509, 510, 511, 512, 513, 1023, 1024 };
+	/* what 510 pieces of 512 entries hold */
+	const size_t chunk = 510 * 512;
+	size_t first = -((uintptr_t)region->inside) % PAGE;
+
+	for (unsigned int i = 0; i < sizeof(borders) / sizeof(borders[0]); i++) {
+		size_t at = first + borders[i] * PAGE;
+
+		if (at + PIECE > region->length)
+			break;
+		expect_sent(region, at - PIECE / 2, PIECE);
+		expect_received(region, at - PIECE / 2, PIECE);
+	}
+	for (size_t page = chunk - 1; page <= chunk + 1; page++)
+		if (page * PAGE + PIECE <= region->length) {
+			expect_sent(region, page * PAGE - PIECE / 2, PIECE);
+			expect_received(region, page * PAGE - PIECE / 2, PIECE);
+		}
+	expect_sent(region, 0, 1);
+	expect_received(region, 0, 1);
+	expect_sent(region, region->length - 1, 1);
+	expect_received(region, region->length - 1, 1);
+	if (region->length < PIECE)
+		return;
+	expect_sent(region, region->length - PIECE, PIECE);
+	expect_received(region, region->length - PIECE, PIECE);
+}
+
+/* one byte before and behind cannot be reached */
+static void expect_borders(struct region *region)
+{
+	static const int where[] = { -1, 0 };
+	struct duo *duo = region->duo;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct work work = {
+			.opcode = IBV_WR_SEND, .sges = 1, .to = duo->to_b,
+			.sge = { region_sge(region, i ? region->length - 1 : 0, 2) },
+		};
+		struct completion completion;
+
+		work.sge[0].addr += where[i];
+		post_one(duo->a, &work);
+		cq_wait(duo->a->send_cq, &completion);
+		CHECK_EQ(completion.status, IBV_WC_LOC_PROT_ERR);
+	}
+}
+
+static void expect_model_mr(const struct region *region, size_t pages)
+{
+	uint64_t value;
+	char text[512];
+
+	if (!self->model[0])
+		return;
+	snprintf(text, sizeof(text), "%s", model_ask(self->model, "mr 0x%x", region->mr->lkey));
+	REQUIRE(model_find(text, "length", &value));
+	CHECK_EQ(value, region->length);
+	REQUIRE(model_find(text, "iova", &value));
+	CHECK_EQ(value, region->address);
+	REQUIRE(model_find(text, "page_shift", &value));
+	/* scattered pages leave no choice */
+	if (pages)
+		CHECK_EQ(value, 12);
+	REQUIRE(model_find(text, "pages", &value));
+	if (pages)
+		CHECK_EQ(value, pages);
+}
+
+static void scattered(size_t pages)
+{
+	struct duo duo = duo_new(NULL);
+	struct memory *memory = memory_scattered(pages, 8192);
+	struct region region = region_new(&duo, memory, 0, memory->size, (uintptr_t)memory->base,
+					  IBV_ACCESS_LOCAL_WRITE);
+
+	expect_model_mr(&region, pages > 1 ? pages : 0);
+	look_around(&region);
+	expect_borders(&region);
+}
+
+/* up to four pages lie in the command itself */
+EFA_TEST(pages_1_to_5)
+{
+	for (size_t pages = 1; pages <= 5; pages++)
+		scattered(pages);
+}
+
+/* a list of one page, and what does not fit on it (F-50) */
+EFA_TEST(pages_around_512)
+{
+	for (size_t pages = 510; pages <= 514; pages++)
+		scattered(pages);
+}
+
+EFA_TEST(pages_around_1024)
+{
+	for (size_t pages = 1023; pages <= 1025; pages++)
+		scattered(pages);
+}
+
+/* a list of 511 pages of list needs a second chunk of addresses: a region of more than 1 GiB */
+EFA_TEST(pages_of_two_chunks)
+{
+	scattered(511 * 512 + 3);
+}
+
+/* ---- unaligned ----------------------------------------------------------------------------- */
+
+EFA_TEST(unaligned)
+{
+	static const struct {
+		size_t off, length;
+	} cuts[] = {
+		{ 0, 1 }, { 1, 1 }, { PAGE - 1, 1 }, { PAGE - 1, 2 }, { 100, 4 * PAGE },
+		{ PAGE - 1, 4 * PAGE + 2 }, { 17, 512 * PAGE - 17 }, { 17, 512 * PAGE },
+		{ PAGE - 8, 511 * PAGE + 16 },
+	};
+	struct memory *memory = memory_scattered(520, 520);
+	struct duo duo = duo_new(NULL);
+
+	for (unsigned int i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct region region = region_new(&duo, memory, cuts[i].off, cuts[i].length,
+						  (uintptr_t)memory->base + cuts[i].off,
+						  IBV_ACCESS_LOCAL_WRITE);
+
+		look_around(&region);
+		if (cuts[i].length > 1)
+			expect_borders(&region);
+		REQUIRE(!lab_drop(region.mr));
+	}
+}
+
+/* the adapter's addresses are what the user wants them to be */
+EFA_TEST(addresses_of_its_own)
+{
+	static const uint64_t iovas[] = { 0, PAGE, 0x123456789000, 5 * PAGE + 100 };
+	struct memory *memory = memory_scattered(600, 600);
+	struct duo duo = duo_new(NULL);
+
+	for (unsigned int i = 0; i < sizeof(iovas) / sizeof(iovas[0]); i++) {
+		/* the same place within its page, or no page list could be made */
+		size_t off = iovas[i] % PAGE;
+		struct region region = region_new(&duo, memory, off, 590 * PAGE, iovas[i],
+						  IBV_ACCESS_LOCAL_WRITE);
+
+		expect_model_mr(&region, off ? 591 : 590);
+		look_around(&region);
+		REQUIRE(!lab_drop(region.mr));
+	}
+}
+
+/* what no page list can express; the core itself says so */
+EFA_TEST(address_at_another_place_in_its_page)
+{
+	struct memory *memory = memory_scattered(16, 16);
+	struct ibv_pd *pd = pd_new(self);
+
+	errno = 0;
+	CHECK(!ibv_reg_mr_iova(pd, memory->base, 16 * PAGE, 100, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+}
+
+/* ---- larger pages ---------------------------------------------------------------------------- */
+
+EFA_TEST(huge_pages)
+{
+	const char *why;
+	struct memory *memory = memory_huge(8 << 20, &why);
+	struct region region;
+	struct duo duo;
+
+	if (!memory)
+		SKIP(why);
+	duo = duo_new(NULL);
+	region = region_new(&duo, memory, 0, memory->size, (uintptr_t)memory->base,
+			    IBV_ACCESS_LOCAL_WRITE);
+	if (self->model[0]) {
+		uint64_t shift;
+
+		REQUIRE(model_find(model_ask(self->model, "mr 0x%x", region.mr->lkey),
+				   "page_shift", &shift));
+		CHECK(shift >= 21);
+	}
+	look_around(&region);
+	expect_borders(&region);
+	/* not aligned to them at either end */
+	region = region_new(&duo, memory, 4000, memory->size - 5000,
+			    (uintptr_t)memory->base + 4000, IBV_ACCESS_LOCAL_WRITE);
+	look_around(&region);
+	expect_borders(&region);
+}
+
+EFA_TEST(pages_as_they_come)
+{
+	struct memory *memory = memory_plain(3000);
+	struct duo duo = duo_new(NULL);
+	struct region region = region_new(&duo, memory, 0, memory->size, (uintptr_t)memory->base,
+					  IBV_ACCESS_LOCAL_WRITE);
+
+	look_around(&region);
+	expect_borders(&region);
+}
+
+/* ---- dma-buf (F-59) ----------------------------------------------------------------------------- */
+
+EFA_TEST(dmabuf)
+{
+	static const struct {
+		size_t off, length;
+		uint64_t iova;
+	} cuts[] = {
+		{ 0, 16 * PAGE, 0x10000 }, { PAGE, 15 * PAGE, 0x10000 },
+		{ PAGE + 64, 14 * PAGE, 0x7000 + 64 }, { 3 * PAGE + 64, PAGE - 64, 64 },
+	};
+	struct memory *memory = memory_scattered(16, 16);
+	const char *why;
+	int fd = memory_dmabuf(memory, 16 * PAGE, &why);
+	struct duo duo;
+
+	if (fd < 0)
+		SKIP(why);
+	duo = duo_new(NULL);
+	for (unsigned int i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		struct region region = {
+			.memory = memory, .address = cuts[i].iova, .length = cuts[i].length,
+			.inside = memory->base + cuts[i].off, .duo = &duo,
+			.other = buffer_new(duo.b->pd, PIECE, IBV_ACCESS_LOCAL_WRITE),
+		};
+
+		region.mr = ibv_reg_dmabuf_mr(duo.a->pd, cuts[i].off, cuts[i].length,
+					      cuts[i].iova, fd, IBV_ACCESS_LOCAL_WRITE);
+		REQUIRE(region.mr);
+		lab_hold(drop_mr, region.mr);
+		look_around(&region);
+		expect_borders(&region);
+		REQUIRE(!lab_drop(region.mr));
+	}
+	close(fd);
+}
+
+EFA_TEST(dmabuf_refused)
+{
+	struct memory *memory = memory_scattered(16, 16);
+	struct ibv_pd *pd = pd_new(self);
+	const char *why;
+	int fd = memory_dmabuf(memory, 16 * PAGE, &why);
+
+	if (fd < 0)
+		SKIP(why);
+	/* beyond its end */
+	CHECK(!ibv_reg_dmabuf_mr(pd, 0, 17 * PAGE, 0, fd, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_dmabuf_mr(pd, 16 * PAGE, PAGE, 0, fd, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_dmabuf_mr(pd, 8 * PAGE, 9 * PAGE, 0, fd, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	/* no dma-buf */
+	CHECK(!ibv_reg_dmabuf_mr(pd, 0, PAGE, 0, memory->fd, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	close(fd);
+	CHECK(!ibv_reg_dmabuf_mr(pd, 0, PAGE, 0, fd, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EBADF);
+}
+
+/* ---- access (F-58) --------------------------------------------------------------------------------- */
+
+EFA_TEST(access_flags)
+{
+	static const struct {
+		unsigned int access;
+		unsigned int permissions;
+		uint32_t caps;
+		int err;
+	} table[] = {
+		{ 0, 0, 0, 0 },
+		{ IBV_ACCESS_LOCAL_WRITE, MAY_LOCAL_WRITE, 0, 0 },
+		{ IBV_ACCESS_REMOTE_READ, MAY_REMOTE_READ, EFADV_DEVICE_ATTR_CAPS_RDMA_READ, 0 },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ,
+		  MAY_LOCAL_WRITE | MAY_REMOTE_READ, EFADV_DEVICE_ATTR_CAPS_RDMA_READ, 0 },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+		  MAY_LOCAL_WRITE | MAY_REMOTE_WRITE, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE, 0 },
+		{ ALL_ACCESS, MAY_LOCAL_WRITE | MAY_REMOTE_WRITE | MAY_REMOTE_READ,
+		  EFADV_DEVICE_ATTR_CAPS_RDMA_READ | EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE, 0 },
+		/* hints that may be ignored, and never reach the permissions */
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING, MAY_LOCAL_WRITE, 0, 0 },
+		{ IBV_ACCESS_RELAXED_ORDERING, 0, 0, 0 },
+		/* the core's rule: who lets others write must be able to write */
+		{ IBV_ACCESS_REMOTE_WRITE, 0, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE, EINVAL },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 0, 0, EOPNOTSUPP },
+		{ IBV_ACCESS_MW_BIND, 0, 0, EOPNOTSUPP },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED, 0, 0, EOPNOTSUPP },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND, 0, 0, EOPNOTSUPP },
+	};
+	struct memory *memory = memory_plain(8);
+	struct ibv_pd *pd = pd_new(self);
+
+	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int want = adapter_can(self, table[i].caps) ? table[i].err : EOPNOTSUPP;
+		struct ibv_mr *mr = ibv_reg_mr(pd, memory->base, memory->size, table[i].access);
+		uint64_t permissions;
+
+		if (want) {
+			if (mr || errno != want)
+				lab_note(__FILE__, __LINE__, "access 0x%x: %s, wanted %s",
+					 table[i].access, mr ? "granted" : strerror(errno),
+					 strerror(want));
+		} else if (!mr) {
+			lab_note(__FILE__, __LINE__, "access 0x%x: %s", table[i].access,
+				 strerror(errno));
+		} else if (self->model[0]) {
+			REQUIRE(model_find(model_ask(self->model, "mr 0x%x", mr->lkey),
+					   "permissions", &permissions));
+			CHECK_EQ(permissions, table[i].permissions);
+		}
+		if (mr)
+			CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+}
+
+/* ---- what cannot be registered ------------------------------------------------------------------------- */
+
+EFA_TEST(bad_ranges)
+{
+	struct memory *memory = memory_plain(4);
+	struct ibv_pd *pd = pd_new(self);
+	uint8_t *gap;
+
+	/* a page that is not there, one that may not be written */
+	gap = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(gap != MAP_FAILED);
+	munmap(gap + 2 * PAGE, PAGE);
+	CHECK(!ibv_reg_mr(pd, gap, 4 * PAGE, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EFAULT);
+	CHECK(!ibv_reg_mr(pd, NULL, PAGE, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EFAULT);
+	mprotect(gap, PAGE, PROT_READ);
+	CHECK(!ibv_reg_mr(pd, gap, PAGE, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EFAULT);
+	munmap(gap, 4 * PAGE);
+	/* nothing, and more than there are addresses */
+	CHECK(!ibv_reg_mr(pd, memory->base, 0, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_mr(pd, memory->base, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_mr_iova(pd, memory->base, 4 * PAGE, UINT64_MAX - PAGE + 1,
+			       IBV_ACCESS_LOCAL_WRITE));
+}
+
+/* memory that may only be read is good for sending */
+EFA_TEST(read_only_memory)
+{
+	struct memory *memory = memory_plain(4);
+	struct ibv_pd *pd = pd_new(self);
+	struct ibv_mr *mr;
+
+	REQUIRE(!mprotect(memory->base, memory->size, PROT_READ));
+	mr = ibv_reg_mr(pd, memory->base, memory->size, 0);
+	CHECK(mr);
+	if (mr)
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+/* ---- in use ------------------------------------------------------------------------------------------------ */
+
+/* a region that goes while a message waits: the message ends in an error, or went before */
+EFA_TEST(deregistered_while_in_use)
+{
+	struct completion completion;
+	struct buffer *from;
+	struct work work;
+	struct duo duo;
+
+	need_model();
+	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+	duo = duo_new(&(struct endpoint_options) { .rnr_retry = RNR_RETRY(7) });
+	from = buffer_new(duo.a->pd, 100, 0);
+	work = send_work(&duo.to_b, 1, from, 0, 100);
+	/* waits for a receive, and reads the region for every try */
+	post_one(duo.a, &work);
+	sleep_ms(5);
+	REQUIRE(!ibv_dereg_mr(from->mr));
+	buffer_lose_mr(from);
+	cq_wait(duo.a->send_cq, &completion);
+	CHECK_EQ(completion.status, IBV_WC_LOC_PROT_ERR);
+}
+
+/* the key of a region that is gone opens nothing, whatever was registered since */
+EFA_TEST(stale_keys)
+{
+	struct duo duo = duo_new(NULL);
+	struct buffer *other = buffer_new(duo.a->pd, 100, 0);
+	struct buffer *old = buffer_new(duo.a->pd, 100, 0);
+	struct work work = send_work(&duo.to_b, 1, old, 0, 100);
+	struct completion completion;
+
+	REQUIRE(!lab_drop(old));
+	for (unsigned int i = 0; i < 10; i++) {
+		struct buffer *young = buffer_new(duo.a->pd, 100, 0);
+
+		CHECK(young->mr->lkey != work.sge[0].lkey);
+		work.sge[0].addr = buffer_addr(i & 1 ? young : other, 0);
+		post_one(duo.a, &work);
+		cq_wait(duo.a->send_cq, &completion);
+		CHECK_EQ(completion.status, IBV_WC_LOC_PROT_ERR);
+	}
+}
+
+/* ---- again and again ---------------------------------------------------------------------------------------------- */
+
+static long locked_kilobytes(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	long kilobytes = -1;
+
+	REQUIRE(status);
+	while (fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmPin: %ld", &kilobytes) == 1)
+			break;
+	fclose(status);
+	REQUIRE(kilobytes >= 0);
+	return kilobytes;
+}
+
+/* nothing stays pinned, here or in the adapter */
+EFA_TEST(registered_again_and_again)
+{
+	struct memory *memory = memory_scattered(1200, 1200);
+	struct ibv_pd *pd = pd_new(self);
+	long pinned = locked_kilobytes();
+	struct model_stats before;
+
+	if (self->model[0])
+		model_stats(self->model, &before);
+	for (unsigned int i = 0; i < 200; i++) {
+		size_t pages = 1 + i * 31 % 1200;
+		struct ibv_mr *mr = ibv_reg_mr(pd, memory->base, pages * PAGE,
+					       IBV_ACCESS_LOCAL_WRITE);
+
+		REQUIRE(mr);
+		CHECK_EQ(locked_kilobytes() - pinned, (long)(pages * PAGE / 1024));
+		REQUIRE(!ibv_dereg_mr(mr));
+	}
+	CHECK_EQ(locked_kilobytes(), pinned);
+	if (self->model[0]) {
+		CHECK_EQ(model_delta(self->model, &before, "mr"), 0);
+		CHECK_EQ(model_delta(self->model, &before, "mr_pages"), 0);
+		CHECK_EQ(model_delta(self->model, &before, "admin_reg_mr"), 200);
+		CHECK_EQ(model_delta(self->model, &before, "admin_dereg_mr"), 200);
+	}
+}
+
+/* the same memory may be registered many times at once */
+EFA_TEST(registered_many_times)
+{
+	enum { TIMES = 200 };
+	struct memory *memory = memory_plain(16);
+	struct ibv_mr *mr[TIMES];
+	struct ibv_pd *pd = pd_new(self);
+
+	for (unsigned int i = 0; i < TIMES; i++) {
+		mr[i] = ibv_reg_mr(pd, memory->base, memory->size, IBV_ACCESS_LOCAL_WRITE);
+		REQUIRE(mr[i]);
+		for (unsigned int j = 0; j < i; j++)
+			REQUIRE(mr[i]->lkey != mr[j]->lkey);
+	}
+	for (unsigned int i = 0; i < TIMES; i++)
+		REQUIRE(!ibv_dereg_mr(mr[i]));
+}
+
+/* ---- interconnects -------------------------------------------------------------------------------------------------- */
+
+EFA_TEST(query_mr)
+{
+	struct buffer *buffer = buffer_new(pd_new(self), 100, IBV_ACCESS_LOCAL_WRITE);
+	struct efadv_mr_attr attr;
+
+	memset(&attr, 0xff, sizeof(attr));
+	REQUIRE(!efadv_query_mr(buffer->mr, &attr, sizeof(attr)));
+	CHECK_EQ(attr.comp_mask, 0);
+	CHECK(!(attr.ic_id_validity & ~7));
+	/* what is not valid is zero */
+	if (!(attr.ic_id_validity & EFADV_MR_ATTR_VALIDITY_RECV_IC_ID))
+		CHECK_EQ(attr.recv_ic_id, 0);
+	if (!(attr.ic_id_validity & EFADV_MR_ATTR_VALIDITY_RDMA_READ_IC_ID))
+		CHECK_EQ(attr.rdma_read_ic_id, 0);
+	if (!(attr.ic_id_validity & EFADV_MR_ATTR_VALIDITY_RDMA_RECV_IC_ID))
+		CHECK_EQ(attr.rdma_recv_ic_id, 0);
+}
+
+EFA_TEST_MAIN
