@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Two machines with an adapter each. Both run this program; DVQ_GUEST is 0 on one and 1 on the
+ * other, DVQ_PEER the other's IPv4 address, as selftests/vm/run sets them.
+ */
+#include "lib/dialogue.h"
+#include "lib/efa_test.h"
+#include "lib/exchange.h"
+
+#define PORT	18515
+
+static void converse(enum transport transport)
+{
+	const char *guest = getenv("DVQ_GUEST"), *host = getenv("DVQ_PEER");
+	struct dialogue dialogue = {
+		.adapter = self, .transport = transport, .messages = 300,
+	};
+
+	if (!guest || !host || !*host)
+		SKIP("needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address");
+	dialogue.speaker = strcmp(guest, "0") != 0;
+	dialogue.fd = dialogue.speaker ? exchange_connect(host, PORT + transport) :
+					 exchange_serve(PORT + transport);
+	dialogue_run(&dialogue);
+	close(dialogue.fd);
+}
+
+EFA_TEST_BOTH(dialogue)
+{
+	converse(transport);
+}
+
+EFA_TEST_MAIN
