@@ -1,0 +1,820 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Objects come and go: in every order, up to the limits, when the adapter refuses, when their
+ * number is used again. Nothing stays behind.
+ */
+#include "lib/efa_test.h"
+
+static void expect_objects(const struct model_stats *before)
+{
+	if (!self->model[0])
+		return;
+	for (unsigned int i = 0; model_objects[i]; i++) {
+		uint64_t left = model_delta(self->model, before, model_objects[i]);
+
+		if (left)
+			lab_note(__FILE__, __LINE__, "%s: %lld more than before",
+				 model_objects[i], (long long)left);
+	}
+}
+
+static void count_objects(struct model_stats *stats)
+{
+	if (self->model[0])
+		model_stats(self->model, stats);
+}
+
+/* another GID than that of any adapter, and than those with other @n */
+static union ibv_gid stranger(unsigned int n)
+{
+	union ibv_gid gid = { .raw = { 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x66 } };
+
+	gid.raw[14] = n >> 8;
+	gid.raw[15] = n;
+	return gid;
+}
+
+/* ---- all objects, in random order ------------------------------------------------------------ */
+
+#define HERD	24
+
+/* objects that live at the same time, each with what it was made from */
+struct herd {
+	struct ibv_pd *pd[HERD];
+	struct ibv_comp_channel *channel[HERD];
+	struct ibv_cq *cq[HERD], *cq_with[HERD];
+	struct ibv_qp *qp[HERD];
+	struct ibv_ah *ah[HERD];
+	struct ibv_mr *mr[HERD];
+	uint8_t *memory;
+	/* users of each */
+	unsigned int pd_users[HERD], cq_users[HERD], channel_users[HERD];
+	/* what each was made from */
+	unsigned int qp_pd[HERD], qp_cq[HERD], ah_pd[HERD], mr_pd[HERD], cq_channel[HERD];
+	uint32_t random;
+	unsigned int made, destroyed, refused;
+};
+
+static unsigned int pick(struct herd *herd)
+{
+	return lab_random(&herd->random) % HERD;
+}
+
+static void expect_destroyed(struct herd *herd, int err, bool busy)
+{
+	CHECK_EQ(err, busy ? EBUSY : 0);
+	herd->destroyed += !err;
+	herd->refused += err != 0;
+}
+
+static void pd_turn(struct herd *herd, unsigned int i)
+{
+	bool busy = herd->pd_users[i];
+
+	if (!herd->pd[i]) {
+		herd->pd[i] = ibv_alloc_pd(self->context);
+		REQUIRE(herd->pd[i]);
+		herd->made++;
+		return;
+	}
+	expect_destroyed(herd, ibv_dealloc_pd(herd->pd[i]), busy);
+	if (!busy)
+		herd->pd[i] = NULL;
+}
+
+static void channel_turn(struct herd *herd, unsigned int i)
+{
+	bool busy = herd->channel_users[i];
+
+	if (!herd->channel[i]) {
+		herd->channel[i] = ibv_create_comp_channel(self->context);
+		REQUIRE(herd->channel[i]);
+		herd->made++;
+		return;
+	}
+	expect_destroyed(herd, ibv_destroy_comp_channel(herd->channel[i]), busy);
+	if (!busy)
+		herd->channel[i] = NULL;
+}
+
+static void cq_turn(struct herd *herd, unsigned int i)
+{
+	unsigned int from = pick(herd);
+	bool busy = herd->cq_users[i];
+
+	if (!herd->cq[i]) {
+		struct ibv_comp_channel *channel = herd->channel[from];
+
+		herd->cq[i] = ibv_create_cq(self->context, 1 + pick(herd) * 20, NULL, channel, 0);
+		if (!herd->cq[i] && channel && errno == EOPNOTSUPP)
+			return;		/* no events */
+		REQUIRE(herd->cq[i]);
+		herd->cq_channel[i] = channel ? from : HERD;
+		if (channel)
+			herd->channel_users[from]++;
+		herd->made++;
+		return;
+	}
+	expect_destroyed(herd, ibv_destroy_cq(herd->cq[i]), busy);
+	if (busy)
+		return;
+	herd->cq[i] = NULL;
+	if (herd->cq_channel[i] < HERD)
+		herd->channel_users[herd->cq_channel[i]]--;
+}
+
+static void qp_turn(struct herd *herd, unsigned int i)
+{
+	unsigned int pd = pick(herd), cq = pick(herd);
+
+	if (herd->qp[i]) {
+		expect_destroyed(herd, ibv_destroy_qp(herd->qp[i]), false);
+		herd->qp[i] = NULL;
+		herd->pd_users[herd->qp_pd[i]]--;
+		herd->cq_users[herd->qp_cq[i]]--;
+		return;
+	}
+	if (!herd->pd[pd] || !herd->cq[cq])
+		return;
+	struct ibv_qp_init_attr attr = {
+		.send_cq = herd->cq[cq], .recv_cq = herd->cq[cq],
+		.qp_type = i & 1 ? IBV_QPT_UD : IBV_QPT_DRIVER,
+		.cap = { .max_send_wr = 1 + pick(herd), .max_recv_wr = 1 + pick(herd) * 10,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	herd->qp[i] = i & 1 ? ibv_create_qp(herd->pd[pd], &attr) :
+			      efadv_create_driver_qp(herd->pd[pd], &attr, EFADV_QP_DRIVER_TYPE_SRD);
+	REQUIRE(herd->qp[i]);
+	herd->qp_pd[i] = pd;
+	herd->qp_cq[i] = cq;
+	herd->pd_users[pd]++;
+	herd->cq_users[cq]++;
+	herd->made++;
+}
+
+static void ah_turn(struct herd *herd, unsigned int i)
+{
+	unsigned int pd = pick(herd);
+	/* few enough that the same meet in one PD */
+	union ibv_gid gid = stranger(pick(herd) / 6);
+
+	if (herd->ah[i]) {
+		expect_destroyed(herd, ibv_destroy_ah(herd->ah[i]), false);
+		herd->ah[i] = NULL;
+		herd->pd_users[herd->ah_pd[i]]--;
+		return;
+	}
+	if (!herd->pd[pd])
+		return;
+	herd->ah[i] = ah_try(herd->pd[pd], &gid);
+	REQUIRE(herd->ah[i]);
+	herd->ah_pd[i] = pd;
+	herd->pd_users[pd]++;
+	herd->made++;
+}
+
+static void mr_turn(struct herd *herd, unsigned int i)
+{
+	unsigned int pd = pick(herd);
+
+	if (herd->mr[i]) {
+		expect_destroyed(herd, ibv_dereg_mr(herd->mr[i]), false);
+		herd->mr[i] = NULL;
+		herd->pd_users[herd->mr_pd[i]]--;
+		return;
+	}
+	if (!herd->pd[pd])
+		return;
+	herd->mr[i] = ibv_reg_mr(herd->pd[pd], herd->memory + i * 1000, 1 + pick(herd) * 5000,
+				 IBV_ACCESS_LOCAL_WRITE);
+	REQUIRE(herd->mr[i]);
+	herd->mr_pd[i] = pd;
+	herd->pd_users[pd]++;
+	herd->made++;
+}
+
+static void (*const turns[])(struct herd *herd, unsigned int i) = {
+	pd_turn, channel_turn, cq_turn, qp_turn, ah_turn, mr_turn,
+};
+
+#define TURNS	(sizeof(turns) / sizeof(turns[0]))
+
+static void clear(struct herd *herd)
+{
+	for (unsigned int i = 0; i < HERD; i++) {
+		if (herd->qp[i])
+			qp_turn(herd, i);
+		if (herd->ah[i])
+			ah_turn(herd, i);
+		if (herd->mr[i])
+			mr_turn(herd, i);
+	}
+	for (unsigned int i = 0; i < HERD; i++)
+		if (herd->cq[i])
+			cq_turn(herd, i);
+	for (unsigned int i = 0; i < HERD; i++) {
+		if (herd->pd[i])
+			pd_turn(herd, i);
+		if (herd->channel[i])
+			channel_turn(herd, i);
+	}
+}
+
+/* what is in use stays, what is not goes */
+EFA_TEST(any_order)
+{
+	static struct herd herd;
+	struct model_stats before;
+
+	count_objects(&before);
+	herd.random = 20260101;
+	herd.memory = calloc(1, 200000);
+	REQUIRE(herd.memory);
+	for (unsigned int i = 0; i < 3000; i++)
+		turns[lab_random(&herd.random) % TURNS](&herd, pick(&herd));
+	clear(&herd);
+	free(herd.memory);
+	printf("# %u made, %u destroyed, %u refused\n", herd.made, herd.destroyed, herd.refused);
+	CHECK_EQ(herd.made, herd.destroyed);
+	CHECK(herd.refused);
+	expect_objects(&before);
+}
+
+/* ---- one kind, again and again -------------------------------------------------------------- */
+
+EFA_TEST(qp_again_and_again)
+{
+	struct cq *cq = cq_new(self, 16, NULL);
+	struct ibv_pd *pd = pd_new(self);
+	struct model_stats before;
+
+	count_objects(&before);
+	for (unsigned int i = 0; i < 300; i++) {
+		struct endpoint *endpoint = endpoint_new(self, &(struct endpoint_options) {
+			.transport = i & 1 ? UD : SRD, .pd = pd, .send_cq = cq, .plain = i & 2,
+			.send_wr = 1 << i % 10, .recv_wr = 1 << (i + 5) % 10 });
+
+		REQUIRE(!endpoint_destroy(endpoint));
+	}
+	expect_objects(&before);
+}
+
+EFA_TEST(context_again_and_again)
+{
+	struct model_stats before;
+
+	count_objects(&before);
+	for (unsigned int i = 0; i < 200; i++) {
+		struct adapter adapter = *self;
+
+		adapter_open(&adapter);
+		adapter_close(&adapter);
+	}
+	expect_objects(&before);
+}
+
+/* ---- limits ------------------------------------------------------------------------------------ */
+
+/* F-09: all there are, then no more; one less, then one more */
+EFA_TEST(as_many_qps_as_promised)
+{
+	unsigned int max = self->attr.max_qp, made = 0;
+	struct endpoint_options options = { .send_wr = 1, .recv_wr = 1, .state = ENDPOINT_RESET };
+	struct cq *cq = cq_new(self, 16, NULL);
+	struct ibv_pd *pd = pd_new(self);
+	struct endpoint *last = NULL, *endpoint;
+	struct model_stats before;
+
+	count_objects(&before);
+	options.pd = pd;
+	options.send_cq = cq;
+	while (made <= max && (endpoint = endpoint_try(self, &options))) {
+		last = endpoint;
+		made++;
+	}
+	CHECK_EQ(errno, ENOMEM);
+	CHECK_EQ(made, max);
+	REQUIRE(last);
+	REQUIRE(!endpoint_destroy(last));
+	last = endpoint_try(self, &options);
+	CHECK(last);
+	CHECK(!endpoint_try(self, &options));
+	CHECK_EQ(errno, ENOMEM);
+}
+
+EFA_TEST(as_many_cqs_as_promised)
+{
+	unsigned int max = self->attr.max_cq, made = 0;
+	struct ibv_cq **cq = calloc(max + 1, sizeof(*cq));
+
+	REQUIRE(cq);
+	while (made <= max && (cq[made] = ibv_create_cq(self->context, 1, NULL, NULL, 0)))
+		made++;
+	CHECK_EQ(errno, ENOMEM);
+	CHECK_EQ(made, max);
+	while (made)
+		CHECK_EQ(ibv_destroy_cq(cq[--made]), 0);
+	free(cq);
+}
+
+EFA_TEST(as_many_pds_as_promised)
+{
+	unsigned int max = self->attr.max_pd, made = 0;
+	struct ibv_pd **pd = calloc(max + 1, sizeof(*pd));
+
+	REQUIRE(pd);
+	while (made <= max && (pd[made] = ibv_alloc_pd(self->context)))
+		made++;
+	CHECK_EQ(errno, ENOMEM);
+	CHECK_EQ(made, max);
+	while (made)
+		CHECK_EQ(ibv_dealloc_pd(pd[--made]), 0);
+	free(pd);
+}
+
+EFA_TEST(as_many_ahs_as_promised)
+{
+	unsigned int max = self->attr.max_ah, made = 0;
+	struct ibv_ah **ah = calloc(max + 1, sizeof(*ah));
+	struct ibv_pd *pd = pd_new(self);
+	struct model_stats before;
+
+	REQUIRE(ah);
+	count_objects(&before);
+	for (; made <= max; made++) {
+		union ibv_gid gid = stranger(made);
+
+		ah[made] = ah_try(pd, &gid);
+		if (!ah[made])
+			break;
+	}
+	CHECK_EQ(errno, ENOMEM);
+	CHECK_EQ(made, max);
+	while (made)
+		CHECK_EQ(ibv_destroy_ah(ah[--made]), 0);
+	free(ah);
+	expect_objects(&before);
+}
+
+/*
+ * Depths that are promised work, larger ones are refused before the adapter hears of them. For send
+ * queues there are two promises: what fits into the adapter's memory, and the adapter's own limit.
+ */
+EFA_TEST(as_deep_as_promised)
+{
+	struct efadv_sq_depth_attr sq = { .max_send_sge = self->efa.max_sq_sge };
+	struct efadv_rq_depth_attr rq = { .max_recv_sge = self->efa.max_rq_sge };
+	struct endpoint_options options = { .state = ENDPOINT_RESET, .cq_depth = 16 };
+	int depth = efadv_get_max_sq_depth(self->context, &sq, sizeof(sq));
+	struct endpoint *endpoint;
+
+	REQUIRE(depth > 0);
+	if (depth > (int)self->efa.max_sq_wr)
+		depth = self->efa.max_sq_wr;
+	options.send_wr = depth;
+	endpoint = endpoint_new(self, &options);
+	CHECK_EQ(endpoint->cap.max_send_wr, depth);
+	options.send_wr = depth + 1;
+	CHECK(!endpoint_try(self, &options));
+	CHECK_EQ(errno, EINVAL);
+	options.send_wr = 1;
+
+	depth = efadv_get_max_rq_depth(self->context, &rq, sizeof(rq));
+	REQUIRE(depth > 0);
+	options.recv_wr = depth;
+	endpoint = endpoint_new(self, &options);
+	CHECK(endpoint->cap.max_recv_wr >= (unsigned int)depth);
+	options.recv_wr = depth + 1;
+	CHECK(!endpoint_try(self, &options));
+	CHECK_EQ(errno, EINVAL);
+
+	CHECK(!ibv_create_cq(self->context, self->attr.max_cqe + 1, NULL, NULL, 0));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(cq_new(self, self->attr.max_cqe, NULL)->cq->cqe >= self->attr.max_cqe);
+}
+
+/* F-21: a queue smaller than the adapter's smallest is that one */
+EFA_TEST(tiny_queues)
+{
+	struct endpoint *endpoint = endpoint_new(self, &(struct endpoint_options) {
+		.send_wr = 1, .recv_wr = 1, .recv_sge = 1 });
+	struct efadv_wq_attr sq = {}, rq = {};
+
+	REQUIRE(!efadv_query_qp_wqs(endpoint->qp, &sq, &rq, sizeof(sq)));
+	CHECK_EQ(endpoint->cap.max_send_wr, sq.num_entries);
+	CHECK(sq.max_batch < sq.num_entries || sq.num_entries == 1 || sq.max_batch == 65535);
+	CHECK_EQ(rq.num_entries, 1);
+}
+
+/* F-36: other types of QP, shared receive queues */
+EFA_TEST(what_efa_has_not)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_RAW_PACKET };
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct cq *cq = cq_new(self, 16, NULL);
+	struct ibv_pd *pd = pd_new(self);
+
+	for (unsigned int i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct ibv_qp_init_attr attr = {
+			.qp_type = types[i], .send_cq = cq->cq, .recv_cq = cq->cq,
+			.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+				 .max_recv_sge = 1 },
+		};
+
+		CHECK(!ibv_create_qp(pd, &attr));
+		CHECK_EQ(errno, EOPNOTSUPP);
+	}
+	CHECK(!ibv_create_srq(pd, &srq));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	CHECK_EQ(self->attr.max_srq, 0);
+}
+
+/* ---- address handles (F-46) --------------------------------------------------------------------- */
+
+static void need_dvq(const char *why)
+{
+	if (!self->dvq)
+		SKIP(why);
+}
+
+/* one PD, one peer, one handle of the adapter, whatever the order they go in */
+EFA_TEST(ahs_shared)
+{
+	static const unsigned int orders[][3] = {
+		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
+	};
+	struct ibv_pd *pd = pd_new(self), *other = pd_new(self);
+	union ibv_gid gid = stranger(1), far = stranger(2);
+
+	need_dvq("needs dvq_efa: the other driver makes an AH of the adapter for each");
+	need_model();
+	for (unsigned int i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		struct model_stats before;
+		struct ibv_ah *ah[3], *foreign, *elsewhere;
+
+		model_stats(self->model, &before);
+		for (unsigned int j = 0; j < 3; j++) {
+			ah[j] = ah_new(pd, &gid);
+			CHECK_EQ(ah_number(ah[j]), ah_number(ah[0]));
+		}
+		CHECK_EQ(model_delta(self->model, &before, "admin_create_ah"), 1);
+		/* another PD, another peer: others */
+		foreign = ah_new(other, &gid);
+		elsewhere = ah_new(pd, &far);
+		CHECK(ah_number(foreign) != ah_number(ah[0]));
+		CHECK(ah_number(elsewhere) != ah_number(ah[0]));
+		CHECK_EQ(model_delta(self->model, &before, "admin_create_ah"), 3);
+		REQUIRE(!lab_drop(foreign));
+		REQUIRE(!lab_drop(elsewhere));
+		for (unsigned int j = 0; j < 3; j++) {
+			CHECK_EQ(model_delta(self->model, &before, "admin_destroy_ah"), 2);
+			REQUIRE(!lab_drop(ah[orders[i][j]]));
+		}
+		CHECK_EQ(model_delta(self->model, &before, "admin_destroy_ah"), 3);
+		CHECK_EQ(model_delta(self->model, &before, "ah"), 0);
+	}
+}
+
+/* an adapter that refuses a second one never gets to hear of it */
+EFA_TEST(ahs_of_a_strict_adapter)
+{
+	struct ibv_pd *pd = pd_new(self);
+
+	need_dvq("needs dvq_efa: the other driver asks for a second one");
+	need_model();
+	model_ask(self->model, "set single_ah=1");
+	for (unsigned int i = 0; i < 20; i++) {
+		struct ibv_ah *ah = ah_try(pd, &peer->gid), *second = ah_try(pd, &peer->gid);
+
+		CHECK(ah && second);
+		if (ah)
+			CHECK_EQ(ibv_destroy_ah(ah), 0);
+		if (second)
+			CHECK_EQ(ibv_destroy_ah(second), 0);
+	}
+	model_ask(self->model, "set single_ah=0");
+}
+
+/* F-37 */
+EFA_TEST(ah_without_route)
+{
+	struct ibv_ah_attr attr = { .dlid = 1, .port_num = 1 };
+	struct ibv_pd *pd = pd_new(self);
+
+	need_dvq("needs dvq_efa: the other driver makes an AH that leads nowhere");
+	errno = 0;
+	CHECK(!ibv_create_ah(pd, &attr));
+	CHECK_EQ(errno, EINVAL);
+	attr = (struct ibv_ah_attr) { .is_global = 1, .port_num = 1,
+				      .grh = { .dgid = peer->gid, .sgid_index = 1 } };
+	CHECK(!ibv_create_ah(pd, &attr));
+	CHECK_EQ(errno, EINVAL);
+}
+
+/* ---- the adapter refuses ---------------------------------------------------------------------------- */
+
+/*
+ * Every object, each with the commands that make it. A make that fails half-way undoes the first half.
+ */
+static void *make_pd(void)
+{
+	return ibv_alloc_pd(self->context);
+}
+
+static int unmake_pd(void *pd)
+{
+	return ibv_dealloc_pd(pd);
+}
+
+static void *make_context(void)
+{
+	return ibv_open_device(self->device);
+}
+
+static int unmake_context(void *context)
+{
+	return ibv_close_device(context);
+}
+
+static void *make_cq(void)
+{
+	return ibv_create_cq(self->context, 100, NULL, NULL, 0);
+}
+
+static int unmake_cq(void *cq)
+{
+	return ibv_destroy_cq(cq);
+}
+
+static struct ibv_pd *parent_pd;	/* of the objects below */
+static struct cq *parent_cq;
+static struct buffer *parent_memory;
+
+static void *make_qp(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_UD, .send_cq = parent_cq->cq, .recv_cq = parent_cq->cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 300, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+
+	return ibv_create_qp(parent_pd, &attr);
+}
+
+static int unmake_qp(void *qp)
+{
+	return ibv_destroy_qp(qp);
+}
+
+static void *make_ah(void)
+{
+	return ah_try(parent_pd, &peer->gid);
+}
+
+static int unmake_ah(void *ah)
+{
+	return ibv_destroy_ah(ah);
+}
+
+static void *make_mr(void)
+{
+	return ibv_reg_mr(parent_pd, parent_memory->memory, parent_memory->size,
+			  IBV_ACCESS_LOCAL_WRITE);
+}
+
+static int unmake_mr(void *mr)
+{
+	return ibv_dereg_mr(mr);
+}
+
+static const struct kind {
+	const char *name;
+	void *(*make)(void);
+	int (*unmake)(void *object);
+	const char *command, *undo;
+	const char *error_counter;	/* of the device, NULL: none */
+	bool undo_fails;		/* a refusal to destroy is told, and the object stays */
+} kinds[] = {
+	{ "context", make_context, unmake_context, "alloc_uar", "dealloc_uar",
+	  "alloc_ucontext_err", false },
+	{ "pd", make_pd, unmake_pd, "alloc_pd", "dealloc_pd", "alloc_pd_err", false },
+	{ "cq", make_cq, unmake_cq, "create_cq", "destroy_cq", "create_cq_err", false },
+	{ "qp", make_qp, unmake_qp, "create_qp", "destroy_qp", "create_qp_err", true },
+	{ "ah", make_ah, unmake_ah, "create_ah", "destroy_ah", "create_ah_err", false },
+	{ "mr", make_mr, unmake_mr, "reg_mr", "dereg_mr", "reg_mr_err", true },
+};
+
+#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+
+/* status of an admin command, and what the user gets to see: any error that makes sense */
+static bool sane(int err, unsigned int status)
+{
+	switch (status) {
+	case 1:		/* no resources */
+		return err == ENOMEM || err == ENOSPC;
+	case 2:		/* bad opcode */
+	case 3:		/* unsupported opcode */
+		return err == EOPNOTSUPP || err == EINVAL;
+	case 4:		/* malformed */
+	case 5:		/* illegal parameter */
+		return err == EINVAL;
+	case 7:		/* busy */
+		return err == EBUSY || err == EINVAL || err == EIO;
+	default:
+		return err == EINVAL || err == EIO;
+	}
+}
+
+static uint64_t error_counter(const char *name)
+{
+	uint64_t value = 0;
+
+	sleep_ms(25);
+	if (name)
+		adapter_counter(self, false, name, &value);
+	return value;
+}
+
+static void prepare_parents(void)
+{
+	parent_pd = pd_new(self);
+	parent_cq = cq_new(self, 100, NULL);
+	parent_memory = buffer_new(parent_pd, 100000, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static void refuse_to_make(const struct kind *kind)
+{
+	for (unsigned int status = 1; status <= 8; status++) {
+		uint64_t errors = error_counter(kind->error_counter);
+		struct model_stats before;
+		void *object;
+
+		model_stats(self->model, &before);
+		model_ask(self->model, "inject op=%s action=fail status=%u", kind->command, status);
+		object = kind->make();
+		if (object) {
+			lab_note(__FILE__, __LINE__, "%s was made, although the adapter answered %u",
+				 kind->name, status);
+			kind->unmake(object);
+		} else if (!sane(errno, status)) {
+			lab_note(__FILE__, __LINE__, "%s, status %u: %s", kind->name, status,
+				 strerror(errno));
+		}
+		expect_objects(&before);
+		CHECK_EQ(error_counter(kind->error_counter) - errors, kind->error_counter ? 1 : 0);
+		/* the next one is made */
+		object = kind->make();
+		REQUIRE(object);
+		REQUIRE(!kind->unmake(object));
+		expect_objects(&before);
+	}
+}
+
+static void refuse_to_destroy(const struct kind *kind)
+{
+	struct model_stats before;
+	void *object;
+	int err;
+
+	model_stats(self->model, &before);
+	object = kind->make();
+	REQUIRE(object);
+	model_ask(self->model, "inject op=%s action=fail status=7", kind->undo);
+	err = kind->unmake(object);
+	if (kind->undo_fails) {
+		CHECK(err != 0);
+		REQUIRE(!kind->unmake(object));
+		expect_objects(&before);
+	} else {
+		CHECK_EQ(err, 0);
+	}
+}
+
+#define REFUSED(kind)								\
+	EFA_TEST(kind##_refused)						\
+	{									\
+		need_model();							\
+		prepare_parents();						\
+		for (unsigned int i = 0; i < KINDS; i++)			\
+			if (!strcmp(kinds[i].name, #kind))			\
+				refuse_to_make(&kinds[i]);			\
+	}
+
+REFUSED(context)
+REFUSED(pd)
+REFUSED(cq)
+REFUSED(qp)
+REFUSED(ah)
+REFUSED(mr)
+
+/* a QP or region that the adapter does not give up stays whole, and can be destroyed later */
+EFA_TEST(destruction_refused)
+{
+	need_model();
+	prepare_parents();
+	for (unsigned int i = 0; i < KINDS; i++)
+		if (kinds[i].undo_fails)
+			refuse_to_destroy(&kinds[i]);
+}
+
+/* ---- numbers used again --------------------------------------------------------------------------------- */
+
+/* F-22, F-23: what a QP has left in a CQ is gone with it, and what others have left is not */
+EFA_TEST(completions_of_destroyed_qp)
+{
+	struct cq *cq = cq_new(self, 256, NULL);
+	struct endpoint_options options = { .send_cq = cq };
+	struct endpoint *stays = endpoint_new(self, &options), *goes;
+	struct buffer *buffer = buffer_new(stays->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+	struct route route = route_new(stays, stays);
+	struct ibv_wc wc[8];
+	int seen = 0;
+
+	/* sends with nobody there: an error each, that nobody polls */
+	for (unsigned int round = 0; round < 3; round++) {
+		struct work work = send_work(&route, 100 + round, buffer, 0, 8);
+		struct route other;
+		struct work doomed;
+
+		options.pd = stays->pd;
+		goes = endpoint_new(self, &options);
+		other = route_new(goes, stays);
+		post_one(stays, &work);
+		sleep_ms(2);
+		doomed = send_work(&other, 900, buffer, 0, 8);
+		for (unsigned int i = 0; i < 5; i++)
+			post_one(goes, &doomed);
+		sleep_ms(QUIET_MS);
+		REQUIRE(!endpoint_destroy(goes));
+	}
+	/* the provider may call a stale entry an error of the poll; libdvq does not */
+	for (unsigned int tries = 0; tries < 100; tries++) {
+		int n = ibv_poll_cq(cq->cq, 8, wc);
+
+		for (int i = 0; i < n; i++) {
+			CHECK_EQ(wc[i].wr_id, 100 + seen);
+			CHECK_EQ(wc[i].qp_num, stays->qp->qp_num);
+			seen++;
+		}
+	}
+	CHECK_EQ(seen, 3);
+	/* and all of the CQ is there for those who come after */
+	for (unsigned int i = 0; i < 600; i++) {
+		struct work work = send_work(&route, i, buffer, 0, 8);
+
+		post_recv_one(stays, 1000 + i, buffer, 0, 8);
+		post_one(stays, &work);
+		cq_wait_many(cq, 2);
+	}
+}
+
+static bool numbers_come_back(const struct endpoint_options *options)
+{
+	uint32_t number[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct endpoint *endpoint = endpoint_new(self, options);
+
+		number[i] = endpoint->qp->qp_num;
+		REQUIRE(!endpoint_destroy(endpoint));
+	}
+	return number[0] == number[1];
+}
+
+/*
+ * F-08: the same QP number at once: completions of the one before are not taken for its own. The
+ * marks that tell them apart are few: with 16 entries there are 12 bits of them.
+ */
+EFA_TEST(qp_number_used_again)
+{
+	struct cq *cq = cq_new(self, 256, NULL);
+	struct endpoint_options options = { .send_cq = cq, .send_wr = 16 };
+
+	if (!numbers_come_back(&options))
+		SKIP("needs an adapter that uses QP numbers again at once: option qpn_reuse=1");
+	for (unsigned int round = 0; round < 40; round++) {
+		struct endpoint *endpoint = endpoint_new(self, &options);
+		struct buffer *buffer = buffer_new(endpoint->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+		struct route route = route_new(endpoint, endpoint);
+		struct work work = send_work(&route, round, buffer, 0, 8);
+		struct ibv_wc wc;
+		int n = 0;
+
+		/* its own is the first that is delivered */
+		post_one(endpoint, &work);
+		for (uint64_t end = now_ms() + PATIENCE_MS; n <= 0 && now_ms() < end; )
+			n = ibv_poll_cq(cq->cq, 1, &wc);
+		REQUIRE(n == 1);
+		CHECK_EQ(wc.wr_id, round);
+		/* then some that nobody polls */
+		for (unsigned int i = 0; i < 3; i++) {
+			work.id = 5000;
+			post_one(endpoint, &work);
+		}
+		sleep_ms(QUIET_MS);
+		REQUIRE(!endpoint_destroy(endpoint));
+	}
+}
+
+EFA_TEST_MAIN
