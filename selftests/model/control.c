@@ -27,6 +27,22 @@ static int wrong_use(const char *usage, FILE *out)
 	return -EINVAL;
 }
 
+static unsigned int violations_kept(const struct model_device *dev)
+{
+	return dev->violations < MODEL_VIOLATIONS_KEPT ? dev->violations : MODEL_VIOLATIONS_KEPT;
+}
+
+static const char *violation_text(const struct model_device *dev, unsigned int i)
+{
+	return dev->violation_text[i] ?: "(text lost)";
+}
+
+static void print_violations_lost(const struct model_device *dev, FILE *out)
+{
+	if (dev->violations > MODEL_VIOLATIONS_KEPT)
+		fprintf(out, "; and %" PRIu64 " more", dev->violations - MODEL_VIOLATIONS_KEPT);
+}
+
 static int verb_violations(struct slot *slot, int argc, char **argv, FILE *out)
 {
 	struct model_device *dev = slot->dev;
@@ -38,10 +54,29 @@ static int verb_violations(struct slot *slot, int argc, char **argv, FILE *out)
 	if (argc != 1)
 		return wrong_use("violations [clear]", out);
 	fprintf(out, "%" PRIu64, dev->violations);
-	for (uint64_t i = 0; i < dev->violations && i < MODEL_VIOLATIONS_KEPT; i++)
-		fprintf(out, "%s%s", i ? "; " : " ", dev->violation_text[i] ?: "(text lost)");
-	if (dev->violations > MODEL_VIOLATIONS_KEPT)
-		fprintf(out, "; and %" PRIu64 " more", dev->violations - MODEL_VIOLATIONS_KEPT);
+	for (unsigned int i = 0; i < violations_kept(dev); i++)
+		fprintf(out, "%s%s", i ? "; " : " ", violation_text(dev, i));
+	print_violations_lost(dev, out);
+	return 0;
+}
+
+/* of all devices: the sum, and each text behind its device's name */
+static int list_violations(struct slot *slots, FILE *out)
+{
+	const char *separator = " ";
+	uint64_t sum = 0;
+
+	for (struct slot *slot = slots; slot; slot = slot->next)
+		sum += slot->dev->violations;
+	fprintf(out, "%" PRIu64, sum);
+	for (struct slot *slot = slots; slot; slot = slot->next) {
+		for (unsigned int i = 0; i < violations_kept(slot->dev); i++) {
+			fprintf(out, "%s%s: %s", separator, slot->dev->name,
+				violation_text(slot->dev, i));
+			separator = "; ";
+		}
+		print_violations_lost(slot->dev, out);
+	}
 	return 0;
 }
 
@@ -275,6 +310,8 @@ static int run_words(struct slot *slots, int argc, char **argv, FILE *out)
 		return list(slot, all, out);
 	if (argc == 2 && !strcmp(argv[1], "help"))
 		return help(all ? NULL : slot, out);
+	if (all && argc == 2 && !strcmp(argv[1], "violations"))
+		return list_violations(slots, out);
 	if (all)
 		return run_for_all(slots, argc - 1, argv + 1, out);
 	return run_verb(slot, argc - 1, argv + 1, out);

@@ -131,7 +131,12 @@ TEST(violations)
 	violate(2);
 	CHECK_STR(ask("tiny0 violations"), "ok 2 mistake 0; mistake 1");
 	CHECK_STR(ask("tiny1 violations"), "ok 0");
-	CHECK_STR(ask("* violations"), "ok tiny0: 2 mistake 0; mistake 1; tiny1: 0");
+	engine_lock();
+	model_violation(&tiny_model.tiny[1]->dev, "another");
+	engine_unlock();
+	CHECK_STR(ask("* violations"), "ok 3 tiny0: mistake 0; tiny0: mistake 1; tiny1: another");
+	CHECK_STR(ask("tiny1 violations clear"), "ok");
+	CHECK_STR(ask("* violations"), "ok 2 tiny0: mistake 0; tiny0: mistake 1");
 	CHECK_STR(ask("tiny0 violations clear"), "ok");
 	CHECK_STR(ask("tiny0 violations"), "ok 0");
 	CHECK_CONTAINS(ask("tiny0 violations list"), "err usage: violations [clear]");
@@ -145,8 +150,9 @@ TEST(more_violations_than_are_kept)
 	CHECK_CONTAINS(ask("tiny0 violations"), "ok 100 mistake 0; ");
 	CHECK_CONTAINS(answer, "; mistake 63; and 36 more");
 	CHECK(!strstr(answer, "mistake 64"));
+	CHECK_CONTAINS(ask("* violations"), "; tiny0: mistake 63; and 36 more");
 	CHECK_STR(ask("* violations clear"), "ok tiny0: ; tiny1: ");
-	CHECK_STR(ask("tiny0 violations"), "ok 0");
+	CHECK_STR(ask("* violations"), "ok 0");
 	tear_down();
 }
 

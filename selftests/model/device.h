@@ -34,7 +34,8 @@ struct model_host;
  *
  * @dma_read: copies @len bytes of guest memory at @addr into @buf. May cross
  *	ranges. Returns 0, or -EFAULT (nothing copied) when any byte of it is
- *	not guest memory that may be read.
+ *	not guest memory that may be read. Sees what the guest had stored before
+ *	whatever else the device has read already (pairs with the guest's wmb()).
  * @dma_write: the same in the other direction. Bytes become visible to the
  *	guest in increasing order of address only within one aligned 8-byte
  *	word; a caller that needs order uses two calls with @wmb between them.
@@ -96,7 +97,8 @@ struct model_bar {
  * struct model_device_ops - what a device does
  *
  * @reset: back to power-up state (also FLR, guest reboot, return from "gone").
- *	Clears BAR memory itself. Must not touch guest memory afterwards.
+ *	Clears BAR memory itself. Must not touch guest memory afterwards; kicks
+ *	and timers from before are forgotten by the host.
  * @bar_read: a trapped load of @size (1, 2, 4 or 8) bytes; returns the value.
  * @bar_write: a trapped store. Values arrive in host order, low bits.
  * @work: one slice of outstanding work, well under a millisecond; true if there
@@ -225,5 +227,6 @@ struct model_type {
 };
 
 extern const struct model_type efa_type;	/* efa.c */
+extern const struct model_type ionic_type;	/* ionic.c */
 
 #endif /* MODEL_DEVICE_H */

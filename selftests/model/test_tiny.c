@@ -36,6 +36,7 @@ static void tiny_reset(struct model_device *dev)
 	t->resets++;
 	t->scratch = 0;
 	t->vector = 0;
+	t->dev.polled = false;
 	model_bar_clear(dev, 1);
 	model_bar_clear(dev, 2);
 }
@@ -85,6 +86,9 @@ static void write_register(struct tiny *t, uint64_t off, uint64_t value)
 	case TINY_TIMER:
 		t->timed = true;
 		model_timer(&t->dev, model_now(&t->dev) + value * 1000000);
+		break;
+	case TINY_POLLED:
+		t->dev.polled = value;
 		break;
 	}
 }

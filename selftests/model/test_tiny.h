@@ -19,9 +19,10 @@
 #define TINY_JOB		0x18	/* 64 bits: does the job at this address */
 #define TINY_BAD_WRITE		0x20	/* records a violation */
 #define TINY_TIMER		0x28	/* 32 bits: a job in so many ms, at the address of the last */
+#define TINY_POLLED		0x30	/* 32 bits: look at the doorbell in BAR 1, or do not */
 #define TINY_LOG		0x100	/* accesses from here on go to tiny.log only */
 
-/* BAR 1, 32-bit, backed and mapped in whole; its first word is a doorbell if polled */
+/* BAR 1, 32-bit, backed and mapped in whole; its first word is a doorbell while polled */
 #define TINY_WHOLE_SIZE		0x2000
 /* BAR 2, 64-bit, backed, mapped in two parts */
 #define TINY_PARTS_SIZE		0x10000

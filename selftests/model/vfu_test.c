@@ -790,9 +790,7 @@ TEST(mapped_doorbell_is_polled)
 	CHECK_EQ(guest_region_info(&g, 1, 32), 0);
 	map = mmap(NULL, TINY_WHOLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, g.reply_fd, 0);
 	REQUIRE(map != MAP_FAILED);
-	engine_lock();
-	tiny->dev.polled = true;
-	engine_unlock();
+	CHECK_EQ(guest_write(&g, 0, TINY_POLLED, 4, 1), 0);
 	__atomic_store_n(map, 1, __ATOMIC_RELEASE);
 	CHECK(guest_sees(&g, 0x3000 + TINY_JOB_DONE));
 	munmap(map, TINY_WHOLE_SIZE);
