@@ -283,6 +283,7 @@ static void efa_free(struct efa *efa)
 	efa_table_free(&efa->mrs);
 	efa_table_free(&efa->counters);
 	free(efa->qp_by_num);
+	free(efa->qp_lives);
 	free(efa);
 }
 
@@ -396,7 +397,8 @@ static struct model_device *efa_create(const char *name, char **options, FILE *e
 	efa->dev.ops = &efa_ops;
 	efa->dev.inject_points = efa_inject_points;
 	efa->qp_by_num = calloc(UINT16_MAX + 1, sizeof(*efa->qp_by_num));
-	if (!efa->qp_by_num)
+	efa->qp_lives = calloc(efa->config.max_qp, sizeof(*efa->qp_lives));
+	if (!efa->qp_by_num || !efa->qp_lives)
 		abort();
 	TAILQ_INIT(&efa->active);
 	TAILQ_INIT(&efa->admin.late);

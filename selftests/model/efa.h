@@ -337,6 +337,7 @@ struct efa {
 	bool cq_events_due;		/* some CQ has event_due set */
 	uint64_t pages_used;		/* page list entries of all MRs */
 	uint32_t qp_generation, mr_generation;
+	uint16_t *qp_lives;		/* by index: QPs that have had it */
 
 	TAILQ_HEAD(, efa_qp) active;	/* QPs with WQEs to start or to flush */
 	struct efa_net *net;		/* efa_net.h */

@@ -155,7 +155,7 @@ static int settle(struct efa *efa, struct efa_qp *qp)
 		     HW_PREP(HANDLE_GENERATION, efa->qp_generation);
 	qp->num = efa->config.qpn_base + index;
 	if (!efa->config.qpn_reuse)
-		qp->num += efa->qp_generation << unique_bits(efa);
+		qp->num += efa->qp_lives[index]++ << unique_bits(efa);
 	efa->qp_by_num[qp->num] = qp;
 
 	db = efa->db_base + (uint64_t)qp->uar->num * EFA_DB_PAGE + index * EFA_DB_QP_STRIDE;
