@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One row per command: which of its bytes mean something, by which way it may
+ * come, and what it needs. All others are checked to be zero.
+ */
+#include <endian.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ionic.h"
+#include "log.h"
+
+#define BY_DEVCMD	1
+#define BY_ADMINQ	2
+
+/* one bit per byte of a field; opcodes are understood */
+#define BYTES(type, field)						\
+	(UINT64_MAX >> (64 - sizeof(((struct type *)0)->field)) << offsetof(struct type, field))
+#define HEADER		BYTES(ionic_req, opcode)
+
+static const struct command {
+	const char *name;
+	int (*run)(struct ionic *ionic, struct ionic_job *job);
+	uint64_t bytes;
+	uint8_t ways;
+	bool uses_dma;
+	bool needs_lif;			/* carries the number of a LIF, which must be live */
+} commands[] = {
+	[IONIC_OP_NOP] = { "nop", ionic_cmd_nop, 0, BY_DEVCMD | BY_ADMINQ },
+	[IONIC_OP_IDENTIFY] = {
+		"identify", ionic_cmd_identify, BYTES(ionic_identify_req, version), BY_DEVCMD,
+	},
+	[IONIC_OP_INIT] = { "init", ionic_cmd_init, 0, BY_DEVCMD },
+	[IONIC_OP_RESET] = { "reset", ionic_cmd_reset, 0, BY_DEVCMD },
+	[IONIC_OP_PORT_IDENTIFY] = {
+		"port_identify", ionic_cmd_port_identify,
+		BYTES(ionic_port_identify_req, port) | BYTES(ionic_port_identify_req, version),
+		BY_DEVCMD,
+	},
+	[IONIC_OP_PORT_INIT] = {
+		"port_init", ionic_cmd_port_init,
+		BYTES(ionic_port_init_req, port) | BYTES(ionic_port_init_req, info_addr),
+		BY_DEVCMD, .uses_dma = true,
+	},
+	[IONIC_OP_PORT_RESET] = {
+		"port_reset", ionic_cmd_port_reset, BYTES(ionic_port_init_req, port), BY_DEVCMD,
+	},
+	[IONIC_OP_PORT_SETATTR] = {
+		"port_setattr", ionic_cmd_port_setattr,
+		BYTES(ionic_port_setattr_req, port) | BYTES(ionic_port_setattr_req, attr) |
+		BYTES(ionic_port_setattr_req, value), BY_DEVCMD, .uses_dma = true,
+	},
+	[IONIC_OP_LIF_IDENTIFY] = {
+		"lif_identify", ionic_cmd_lif_identify,
+		BYTES(ionic_lif_identify_req, type) | BYTES(ionic_lif_identify_req, version),
+		BY_DEVCMD,
+	},
+	[IONIC_OP_LIF_INIT] = {
+		"lif_init", ionic_cmd_lif_init,
+		BYTES(ionic_lif_init_req, type) | BYTES(ionic_lif_init_req, lif) |
+		BYTES(ionic_lif_init_req, info_addr), BY_DEVCMD, .uses_dma = true,
+	},
+	/* may come to a LIF that is not live: drivers send it twice */
+	[IONIC_OP_LIF_RESET] = {
+		"lif_reset", ionic_cmd_lif_reset, BYTES(ionic_req, lif), BY_DEVCMD,
+	},
+	[IONIC_OP_LIF_GETATTR] = {
+		"lif_getattr", ionic_cmd_lif_getattr,
+		BYTES(ionic_lif_getattr_req, attr) | BYTES(ionic_lif_getattr_req, lif),
+		BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_LIF_SETATTR] = {
+		"lif_setattr", ionic_cmd_lif_setattr,
+		BYTES(ionic_lif_setattr_req, attr) | BYTES(ionic_lif_setattr_req, lif) |
+		BYTES(ionic_lif_setattr_req, value), BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_RX_MODE_SET] = {
+		"rx_mode_set", ionic_cmd_rx_mode_set,
+		BYTES(ionic_rx_mode_req, lif) | BYTES(ionic_rx_mode_req, mode),
+		BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_RX_FILTER_ADD] = {
+		"rx_filter_add", ionic_cmd_rx_filter_add,
+		BYTES(ionic_filter_add_req, qtype) | BYTES(ionic_filter_add_req, lif) |
+		BYTES(ionic_filter_add_req, qid) | BYTES(ionic_filter_add_req, match) |
+		BYTES(ionic_filter_add_req, value), BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_RX_FILTER_DEL] = {
+		"rx_filter_del", ionic_cmd_rx_filter_del,
+		BYTES(ionic_filter_del_req, lif) | BYTES(ionic_filter_del_req, filter),
+		BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_Q_IDENTIFY] = {
+		"q_identify", ionic_cmd_q_identify,
+		BYTES(ionic_q_identify_req, lif_type) | BYTES(ionic_q_identify_req, type) |
+		BYTES(ionic_q_identify_req, version), BY_DEVCMD,
+	},
+	[IONIC_OP_Q_INIT] = {
+		"q_init", ionic_cmd_q_init,
+		~(BYTES(ionic_q_init_req, reserved1) | BYTES(ionic_q_init_req, reserved6) |
+		  BYTES(ionic_q_init_req, reserved44)),
+		BY_DEVCMD | BY_ADMINQ, .uses_dma = true, .needs_lif = true,
+	},
+	[IONIC_OP_Q_CONTROL] = {
+		"q_control", ionic_cmd_q_control,
+		BYTES(ionic_q_control_req, type) | BYTES(ionic_q_control_req, lif) |
+		BYTES(ionic_q_control_req, index) | BYTES(ionic_q_control_req, oper),
+		BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_DISCOVER_CMB] = { "discover_cmb", ionic_cmd_discover_cmb, 0, BY_DEVCMD },
+	/* drivers send these when a user asks them to, so they are no mistake */
+	[IONIC_OP_FW_DOWNLOAD] = {
+		"fw_download", ionic_cmd_fw_update, UINT64_MAX, BY_DEVCMD,
+	},
+	[IONIC_OP_FW_CONTROL] = {
+		"fw_control", ionic_cmd_fw_update, UINT64_MAX, BY_DEVCMD,
+	},
+};
+
+#define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+const char *const ionic_inject_points[] = {
+	"nop", "identify", "init", "reset", "port_identify", "port_init", "port_reset",
+	"port_setattr", "lif_identify", "lif_init", "lif_reset", "lif_getattr", "lif_setattr",
+	"rx_mode_set", "rx_filter_add", "rx_filter_del", "q_identify", "q_init", "q_control",
+	"discover_cmb", "fw_download", "fw_control", NULL
+};
+
+static const struct command *find(unsigned int opcode)
+{
+	if (opcode >= COMMANDS || !commands[opcode].run)
+		return NULL;
+	return &commands[opcode];
+}
+
+bool ionic_cmd_uses_dma(unsigned int opcode)
+{
+	const struct command *command = find(opcode);
+
+	return command && command->uses_dma;
+}
+
+static const char *way(const struct ionic_job *job)
+{
+	return job->devcmd ? "device command" : "admin command";
+}
+
+int ionic_refuse(struct ionic *ionic, const struct ionic_job *job, int status, const char *fmt, ...)
+{
+	const struct command *command = find(job->req.opcode);
+	char *text = NULL;
+	va_list args;
+
+	if (ionic->excused)
+		return status;
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	va_end(args);
+	model_violation(&ionic->dev, "%s %s: %s", way(job), command ? command->name : "unknown",
+			text ? text : "(no memory for the text)");
+	free(text);
+	return status;
+}
+
+/* what every command has in common */
+static int check(struct ionic *ionic, const struct ionic_job *job, const struct command *command)
+{
+	const uint8_t *bytes = (const uint8_t *)&job->req;
+	uint64_t used = command->bytes | HEADER;
+
+	if (!(command->ways & (job->devcmd ? BY_DEVCMD : BY_ADMINQ)))
+		return ionic_refuse(ionic, job, IONIC_EOPCODE, "must be %s",
+				    job->devcmd ? "an admin command" : "a device command");
+	for (unsigned int i = 0; i < IONIC_REQ_SIZE; i++)
+		if (bytes[i] && !(used >> i & 1))
+			return ionic_refuse(ionic, job, IONIC_EINVAL, "reserved byte %u is 0x%02x, "
+					    "must be zero", i, bytes[i]);
+	if (command->needs_lif && le16toh(job->req.lif))
+		return ionic_refuse(ionic, job, IONIC_EINVAL, "LIF %u, must be 0",
+				    le16toh(job->req.lif));
+	if (command->needs_lif && !ionic->lif.live)
+		return ionic_refuse(ionic, job, IONIC_EINVAL, "comes before lif_init");
+	return IONIC_SUCCESS;
+}
+
+static int run(struct ionic *ionic, struct ionic_job *job, const struct command *command)
+{
+	int status;
+
+	if (!command)
+		return ionic_refuse(ionic, job, IONIC_EOPCODE, "opcode %u does not exist",
+				    job->req.opcode);
+	status = check(ionic, job, command);
+	return status ? status : command->run(ionic, job);
+}
+
+/* the driver will not know, or know wrongly, what was done */
+static bool misleads(const struct ionic_job *job)
+{
+	return job->injected && (job->hit.action == INJECT_DROP || job->hit.action == INJECT_DUP ||
+				 job->hit.action == INJECT_CORRUPT);
+}
+
+static void damage(struct ionic_resp *resp)
+{
+	for (size_t i = 0; i < sizeof(resp->data); i++)
+		resp->data[i] ^= 0xff;
+}
+
+void ionic_cmd_run(struct ionic *ionic, struct ionic_job *job)
+{
+	const struct command *command = find(job->req.opcode);
+	int status;
+
+	if (command)
+		job->injected = inject_match(&ionic->dev, command->name, &job->hit);
+	if (job->injected && job->hit.action == INJECT_FAIL)
+		status = job->hit.status;
+	else if (job->injected && job->hit.action == INJECT_DROP)
+		status = IONIC_SUCCESS;		/* nobody will see it */
+	else
+		status = run(ionic, job, command);
+	job->resp.status = status;
+	if (job->injected && job->hit.action == INJECT_CORRUPT)
+		damage(&job->resp);
+	if (misleads(job))
+		ionic->excused = true;
+	if (status)
+		ionic->tally.cmd_errors++;
+	log_trace(ionic->dev.name, "%s %s: status %d%s", way(job),
+		  command ? command->name : "unknown", status, job->injected ? " (injected)" : "");
+}
