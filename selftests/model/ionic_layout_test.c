@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../include/hw/field.h"
-#include "../../include/hw/ionic_cmd.h"
-#include "../../include/hw/ionic_eth.h"
-#include "../../include/hw/ionic_identity.h"
-#include "../../include/hw/ionic_rdma_admin.h"
-#include "../../include/hw/ionic_rdma_io.h"
-#include "../../include/hw/ionic_regs.h"
+#include <hw/field.h>
+#include <hw/ionic_cmd.h>
+#include <hw/ionic_eth.h>
+#include <hw/ionic_identity.h>
+#include <hw/ionic_rdma_admin.h>
+#include <hw/ionic_rdma_io.h>
+#include <hw/ionic_regs.h>
 #include "tap.h"
 
 #define SIZE(type, bytes)		CHECK_EQ(sizeof(type), bytes)
