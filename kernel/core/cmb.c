@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * DVQ_OBJECT_CMB: a region of controller memory that a process owns and maps.
+ * Controller memory: for a work queue, or as DVQ_OBJECT_CMB, a region that a process
+ * owns and maps.
  *
- * The region's pages belong to its mmap entry, not to the uverbs object: freeing
- * the object only takes the key away, and the pages go back to the driver when the
+ * The region's pages belong to its mmap entry, not to the queue or uverbs object:
+ * freeing that only takes the key away, and the pages go back to the driver when the
  * last mapping is gone too.
  */
 #define UVERBS_MODULE_NAME dvq
@@ -28,26 +29,24 @@ static void give_back(struct dvq_mmap *entry)
 	region->dev->ops->cmb_put(region->dev, &region->cmb);
 }
 
-static struct cmb_region *new_region(struct dvq_ucontext *ctx, u64 length)
+static struct cmb_region *new_region(struct dvq_ucontext *ctx, const struct dvq_cmb *wanted,
+				     enum dvq_mmap_kind kind)
 {
 	struct dvq_device *dev = to_dvq_device(ctx->ibucontext.device);
 	struct cmb_region *region;
 	int ret;
-
-	if (length > dev->info.cmb_bytes)
-		return ERR_PTR(-ENOSPC);
 
 	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
 	if (!region)
 		return ERR_PTR(-ENOMEM);
 
 	region->dev = dev;
-	region->cmb.length = round_up(length, dev->info.cmb_page);
-	ret = dev->ops->cmb_get(dev, region->cmb.length, &region->cmb);
+	region->cmb = *wanted;
+	ret = dev->ops->cmb_get(dev, &region->cmb);
 	if (ret)
 		goto free_region;
 
-	region->entry.kind = DVQ_MMAP_DEVICE_MEM;
+	region->entry.kind = kind;
 	region->entry.phys = region->cmb.addr;
 	region->entry.length = region->cmb.length;
 	region->entry.release = give_back;
@@ -62,6 +61,18 @@ free_region:
 	kfree(region);
 	return ERR_PTR(ret);
 }
+
+struct dvq_mmap *dvq_cmb_mmap(struct dvq_ucontext *ctx, struct dvq_cmb *cmb,
+			      enum dvq_mmap_kind kind)
+{
+	struct cmb_region *region = new_region(ctx, cmb, kind);
+
+	if (IS_ERR(region))
+		return ERR_CAST(region);
+	*cmb = region->cmb;
+	return &region->entry;
+}
+EXPORT_SYMBOL_GPL(dvq_cmb_mmap);
 
 static int put_info(struct uverbs_attr_bundle *attrs, u16 attr, const struct cmb_region *region)
 {
@@ -78,6 +89,7 @@ static int UVERBS_HANDLER(DVQ_METHOD_CMB_ALLOC)(struct uverbs_attr_bundle *attrs
 	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, DVQ_ATTR_CMB_ALLOC_HANDLE);
 	struct dvq_ucontext *ctx = container_of(attrs->context, struct dvq_ucontext, ibucontext);
 	struct dvq_device *dev = to_dvq_device(attrs->context->device);
+	struct dvq_cmb wanted = {};
 	struct dvq_cmb_alloc req;
 	struct cmb_region *region;
 	int ret;
@@ -91,8 +103,11 @@ static int UVERBS_HANDLER(DVQ_METHOD_CMB_ALLOC)(struct uverbs_attr_bundle *attrs
 	}
 	if (!req.length || req.flags || req.reserved)
 		return -EINVAL;
+	if (req.length > dev->info.cmb_bytes)
+		return -ENOSPC;
 
-	region = new_region(ctx, req.length);
+	wanted.length = round_up(req.length, dev->info.cmb_page);
+	region = new_region(ctx, &wanted, DVQ_MMAP_DEVICE_MEM);
 	if (IS_ERR(region))
 		return PTR_ERR(region);
 

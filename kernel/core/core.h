@@ -7,6 +7,17 @@
 
 extern const struct uapi_definition dvq_cmb_defs[];
 
+/* Sub-CQs of each pipeline that there is a ring on. */
+static inline u32 dvq_sub_cqs(const struct dvq_cq *cq)
+{
+	return max(cq->ring[0].sub_cqs, cq->ring[1].sub_cqs);
+}
+
+static inline atomic_t *dvq_sub_qps(const struct dvq_cq *cq, u32 pipeline)
+{
+	return cq->sub_qps + pipeline * dvq_sub_cqs(cq);
+}
+
 int dvq_mmap_vma(struct ib_ucontext *ibctx, struct vm_area_struct *vma);
 void dvq_mmap_free(struct rdma_user_mmap_entry *entry);
 int dvq_mmap_publish(struct dvq_ucontext *ctx, struct dvq_mmap *entry);

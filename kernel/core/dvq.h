@@ -16,6 +16,7 @@
 #define DVQ_CORE_H
 
 #include <linux/atomic.h>
+#include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/refcount.h>
@@ -27,20 +28,34 @@
 
 #include "placement.h"
 
-struct dvq_cmb;
 struct dvq_device;
+
+/**
+ * struct dvq_cmb - a region of controller memory
+ * @length: bytes; a multiple of info.cmb_page
+ * @expdb_size: bytes of an entry whose last store shall ring (express doorbell), 0:
+ *	nothing shall; the driver sets it to 0 where nothing does
+ * @addr: where it is, filled by the driver; page aligned
+ * @priv: for the driver
+ */
+struct dvq_cmb {
+	size_t length;
+	u32 expdb_size;
+	phys_addr_t addr;
+	u64 priv;
+};
 
 /**
  * struct dvq_ops - what dvq asks of a driver; NULL where the device has no
  *	controller memory to give
  *
- * @cmb_get: reserve @length bytes (a multiple of info.cmb_page) of controller
- *	memory and fill cmb->addr. 0, or -ENOSPC. May sleep.
+ * @cmb_get: reserve cmb->length bytes of controller memory and fill the rest of it. 0,
+ *	or -ENOSPC. May sleep.
  * @cmb_put: give it back. May be called under mmap_lock (from mmap_free), so it
  *	must not take a lock that is held across a user copy. Cannot fail.
  */
 struct dvq_ops {
-	int (*cmb_get)(struct dvq_device *dev, size_t length, struct dvq_cmb *cmb);
+	int (*cmb_get)(struct dvq_device *dev, struct dvq_cmb *cmb);
 	void (*cmb_put)(struct dvq_device *dev, struct dvq_cmb *cmb);
 };
 
@@ -52,6 +67,8 @@ struct dvq_ops {
  * @ahs: address handles that the device holds now; kept by the driver
  * @cmb_free: bytes of controller memory not in use; kept by the driver
  * @mmap_errors: mappings that were refused; counted by dvq
+ * @sq_mode: enum dvq_place_mode for send queues; changed at any time
+ * @rq_mode: the same for receive queues
  */
 struct dvq_device {
 	struct ib_device ibdev;
@@ -60,6 +77,8 @@ struct dvq_device {
 	atomic_t ahs;
 	atomic64_t cmb_free;
 	atomic64_t mmap_errors;
+	u8 sq_mode;
+	u8 rq_mode;
 	/* private to dvq */
 	struct ida key_slots;
 	atomic64_t next_uid;
@@ -75,6 +94,19 @@ void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops);
 void dvq_device_cleanup(struct dvq_device *dev);
 
 extern const struct uapi_definition dvq_uapi_defs[];
+
+/*
+ * For a driver's device_group, if it places work queues: what the administrator chooses
+ * for each kind, and where that is asked for.
+ */
+extern struct device_attribute dvq_attr_sq_placement;
+extern struct device_attribute dvq_attr_rq_placement;
+
+static inline enum dvq_place_mode dvq_place_mode(const struct dvq_device *dev,
+						 enum dvq_wq_kind kind)
+{
+	return READ_ONCE(*(kind == DVQ_WQ_SQ ? &dev->sq_mode : &dev->rq_mode));
+}
 
 /* ---- contexts and mappings --------------------------------------------------- */
 
@@ -136,6 +168,18 @@ static inline u64 dvq_mmap_key(const struct dvq_mmap *entry)
 }
 
 /**
+ * dvq_cmb_mmap() - reserve controller memory for a queue, and offer it to a context
+ * @ctx: who may map it
+ * @cmb: what is wanted; filled with what it is
+ * @kind: DVQ_MMAP_DEVICE_MEM or DVQ_MMAP_REGISTERS
+ *
+ * Return: the entry, to be given to dvq_mmap_remove() when the device has let go of the
+ * memory, or an ERR_PTR. The memory goes back when no process maps it any more.
+ */
+struct dvq_mmap *dvq_cmb_mmap(struct dvq_ucontext *ctx, struct dvq_cmb *cmb,
+			      enum dvq_mmap_kind kind);
+
+/**
  * struct dvq_ring - ring memory of the kernel that user space and device share
  * @cpu: page-aligned, zeroed, physically contiguous
  * @dma: the device's address of it
@@ -185,7 +229,8 @@ struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd);
  * struct dvq_cq - first member of a driver's CQ
  * @ring: one record per pipeline; @ring[i].entries is 0 where the CQ has none. The
  *	uid and qps fields are filled by dvq.
- * @sub_qps: queues that deliver to each sub-CQ now; ring[0].sub_cqs counters
+ * @sub_qps: queues that deliver to each sub-CQ now: first all of pipeline 0, then all
+ *	of pipeline 1; private to dvq
  */
 struct dvq_cq {
 	struct ib_cq ibcq;
@@ -222,7 +267,7 @@ static inline struct dvq_qp *to_dvq_qp(struct ib_qp *ibqp)
 
 /*
  * After the records are filled: gives the QP its uid and counts it on both its CQs'
- * sub-CQs. dvq_qp_cleanup() when the device has let go of it.
+ * sub-CQs, those of its pipeline. dvq_qp_cleanup() when the device has let go of it.
  */
 void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq);
 void dvq_qp_cleanup(struct dvq_qp *qp);
@@ -242,17 +287,5 @@ static inline struct dvq_ah *to_dvq_ah(struct ib_ah *ibah)
 {
 	return container_of(ibah, struct dvq_ah, ibah);
 }
-
-/**
- * struct dvq_cmb - a region of controller memory
- * @addr: where it is, filled by the driver; page aligned
- * @length: bytes
- * @priv: for the driver
- */
-struct dvq_cmb {
-	phys_addr_t addr;
-	size_t length;
-	u64 priv;
-};
 
 #endif /* DVQ_CORE_H */

@@ -25,6 +25,9 @@ void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops)
 	atomic_set(&dev->ahs, 0);
 	atomic64_set(&dev->cmb_free, 0);
 	atomic64_set(&dev->mmap_errors, 0);
+	/* No released driver has ever put a receive queue there, yet libionic asks for it always. */
+	dev->sq_mode = DVQ_MODE_ON;
+	dev->rq_mode = DVQ_MODE_EXPLICIT;
 	atomic64_set(&dev->next_uid, 0);
 	ida_init(&dev->key_slots);
 	ib_set_device_ops(&dev->ibdev, &dvq_device_ops);
@@ -65,7 +68,7 @@ int dvq_cq_init(struct dvq_cq *cq)
 	u64 uid = new_uid(cq->ibcq.device);
 	unsigned int i;
 
-	cq->sub_qps = kcalloc(cq->ring[0].sub_cqs, sizeof(*cq->sub_qps), GFP_KERNEL);
+	cq->sub_qps = kcalloc(DVQ_PIPELINES * dvq_sub_cqs(cq), sizeof(*cq->sub_qps), GFP_KERNEL);
 	if (!cq->sub_qps)
 		return -ENOMEM;
 	for (i = 0; i < DVQ_PIPELINES; i++)
@@ -84,8 +87,8 @@ EXPORT_SYMBOL_GPL(dvq_cq_cleanup);
 void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq)
 {
 	qp->info.uid = new_uid(qp->ibqp.device);
-	atomic_inc(&send_cq->sub_qps[qp->info.send_sub_cq]);
-	atomic_inc(&recv_cq->sub_qps[qp->info.recv_sub_cq]);
+	atomic_inc(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
+	atomic_inc(dvq_sub_qps(recv_cq, qp->rq.pipeline) + qp->info.recv_sub_cq);
 }
 EXPORT_SYMBOL_GPL(dvq_qp_init);
 
@@ -94,8 +97,8 @@ void dvq_qp_cleanup(struct dvq_qp *qp)
 	struct dvq_cq *send_cq = to_dvq_cq(qp->ibqp.send_cq);
 	struct dvq_cq *recv_cq = to_dvq_cq(qp->ibqp.recv_cq);
 
-	atomic_dec(&send_cq->sub_qps[qp->info.send_sub_cq]);
-	atomic_dec(&recv_cq->sub_qps[qp->info.recv_sub_cq]);
+	atomic_dec(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
+	atomic_dec(dvq_sub_qps(recv_cq, qp->rq.pipeline) + qp->info.recv_sub_cq);
 }
 EXPORT_SYMBOL_GPL(dvq_qp_cleanup);
 

@@ -116,9 +116,8 @@ static const struct dvq_cq_info *find_ring(const struct dvq_cq *cq,
 	return &cq->ring[pipeline];
 }
 
-static int put_sub_qps(struct uverbs_attr_bundle *attrs, const struct dvq_cq *cq)
+static int put_sub_qps(struct uverbs_attr_bundle *attrs, const atomic_t *sub_qps, u32 n)
 {
-	u32 n = cq->ring[0].sub_cqs;
 	u32 *counts;
 	u32 i;
 
@@ -129,7 +128,7 @@ static int put_sub_qps(struct uverbs_attr_bundle *attrs, const struct dvq_cq *cq
 	if (IS_ERR(counts))
 		return PTR_ERR(counts);
 	for (i = 0; i < n; i++)
-		counts[i] = atomic_read(&cq->sub_qps[i]);
+		counts[i] = atomic_read(&sub_qps[i]);
 	return uverbs_copy_to_struct_or_zero(attrs, DVQ_ATTR_QUERY_CQ_QPS, counts,
 					     n * sizeof(*counts));
 }
@@ -140,6 +139,7 @@ static int UVERBS_HANDLER(DVQ_METHOD_QUERY_CQ)(struct uverbs_attr_bundle *attrs)
 	const struct dvq_cq *cq = to_dvq_cq(ibcq);
 	const struct dvq_cq_info *ring;
 	struct dvq_cq_info info;
+	const atomic_t *sub_qps;
 	u32 i;
 	int ret;
 
@@ -148,12 +148,13 @@ static int UVERBS_HANDLER(DVQ_METHOD_QUERY_CQ)(struct uverbs_attr_bundle *attrs)
 		return PTR_ERR(ring);
 
 	info = *ring;
+	sub_qps = dvq_sub_qps(cq, info.pipeline);
 	for (i = 0; i < info.sub_cqs; i++)
-		info.qps += atomic_read(&cq->sub_qps[i]);
+		info.qps += atomic_read(&sub_qps[i]);
 	ret = uverbs_copy_to_struct_or_zero(attrs, DVQ_ATTR_QUERY_CQ_INFO, &info, sizeof(info));
 	if (ret)
 		return ret;
-	return put_sub_qps(attrs, cq);
+	return put_sub_qps(attrs, sub_qps, info.sub_cqs);
 }
 
 static int UVERBS_HANDLER(DVQ_METHOD_QUERY_AH)(struct uverbs_attr_bundle *attrs)
