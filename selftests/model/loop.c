@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -67,9 +68,14 @@ void loop_quit(void)
 
 static bool is_dead(const struct sockaddr_un *addr)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct stat st;
 	bool dead;
+	int fd;
 
+	/* connecting to a plain file is refused, too */
+	if (lstat(addr->sun_path, &st) || !S_ISSOCK(st.st_mode))
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
 	dead = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) && errno == ECONNREFUSED;
@@ -109,7 +115,7 @@ int loop_listen(const char *path, FILE *err)
 		return fd;
 
 	if (ret == -EADDRINUSE)
-		fprintf(err, "%s must be a new path: another process listens there\n", path);
+		fprintf(err, "%s must be a new path, or a socket where nobody listens\n", path);
 	else
 		fprintf(err, "%s must be a path where a socket can be made: %s\n", path,
 			strerror(-ret));
