@@ -39,6 +39,9 @@ struct uv_data {
 	size_t out_len;
 };
 
+#define UV_IN(data, len)	(&(struct uv_data){ .in = (data), .in_len = (len) })
+#define UV_OUT(data, len)	(&(struct uv_data){ .out = (data), .out_len = (len) })
+
 /* ---- calls ------------------------------------------------------------------------- */
 
 void uv_start(struct uv_call *call, uint16_t object, uint16_t method);
