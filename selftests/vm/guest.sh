@@ -35,7 +35,7 @@ write_guest()
 		peer=10.99.0.$((2 - $1))
 	fi
 	cat > "$dir/config" <<-END
-		hostname=guest$1 address=$address interactive=$interactive
+		hostname=guest$1 address=$address peer=$peer interactive=$interactive
 	END
 	cat > "$dir/command" <<-END
 		export DVQ_GUEST=$1 DVQ_PEER=$peer DVQ_SUITE=$suite
@@ -61,8 +61,8 @@ accelerator()
 	esac
 }
 
-# qemu_arguments N: sets qemu; paths are those inside the root tree, where /mnt is the run's sockets and
-# /media the image's directory
+# qemu_arguments N: sets qemu; paths are those inside the root tree, where /sockets is run_dir and /image
+# the image's directory
 qemu_arguments()
 {
 	local dir=/dvq/build/log/$name/guest$1 port chassis=0 i
@@ -73,10 +73,11 @@ qemu_arguments()
 		$(accelerator) -smp "$cpus" -m "$mem"
 		-object "memory-backend-memfd,id=mem,size=$mem,share=on"
 		-machine q35,memory-backend=mem,usb=off,sata=off,smbus=off,vmport=off
-		-kernel /media/vmlinuz -initrd /media/initrd
-		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off log_buf_len=4M \
+		-kernel /image/kernel -initrd /image/initrd
+		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable \
+no_timer_check cryptomgr.notests audit=0 log_buf_len=4M \
 dvq.run=$dir $append"
-		-drive if=none,id=root,file=/media/root.img,format=raw,readonly=on,cache=unsafe
+		-drive if=none,id=root,file=/image/root.img,format=raw,readonly=on,cache=unsafe
 		-device virtio-blk-pci,drive=root
 		-fsdev local,id=dvq,path=/dvq,security_model=none,readonly=on,multidevs=remap
 		-device virtio-9p-pci,fsdev=dvq,mount_tag=dvq
@@ -94,13 +95,13 @@ dvq.run=$dir $append"
 	qemu+=(-chardev "$console,id=console" -serial chardev:console)
 
 	if [ ${#model_devices[@]} -gt 0 ]; then
-		qemu+=(-chardev socket,id=ctl,path=/mnt/ctl.sock,server=off
+		qemu+=(-chardev socket,id=ctl,path=/sockets/ctl.sock,server=off
 			-device virtserialport,chardev=ctl,name=dvq.ctl)
 	fi
 	if [ "$guests" = 2 ]; then
 		port=server=on
 		[ "$1" = 0 ] || port=server=off,reconnect-ms=100
-		qemu+=(-netdev "stream,id=peer,$port,addr.type=unix,addr.path=/mnt/peer.sock"
+		qemu+=(-netdev "stream,id=peer,$port,addr.type=unix,addr.path=/sockets/peer.sock"
 			-device "virtio-net-pci,netdev=peer,mac=52:54:00:99:00:0$1,romfile=")
 	fi
 	for i in "${!adapter_sockets[@]}"; do
@@ -108,7 +109,7 @@ dvq.run=$dir $append"
 		chassis=$((chassis + 1))
 		qemu+=(-device "pcie-root-port,id=rp$chassis,bus=pcie.0,chassis=$chassis"
 			-device '{"driver":"vfio-user-pci","id":"adapter'"$i"'","bus":"rp'"$chassis"'",
-				"socket":{"type":"unix","path":"/mnt/'"${adapter_sockets[$i]}"'"}}')
+				"socket":{"type":"unix","path":"/sockets/'"${adapter_sockets[$i]}"'"}}')
 	done
 }
 
@@ -126,7 +127,7 @@ start_guest()
 	else
 		exec {out}> "$dir/output.log"
 	fi
-	start "$vm/inroot" "$suite" --bind "$run_dir:/mnt" --bind "$image_dir:/media" -- "${qemu[@]}" \
+	start "$vm/inroot" "$suite" --bind "$run_dir:/sockets" --bind "$image_dir:/image" -- "${qemu[@]}" \
 		>&"$out" 2> "$dir/qemu.log"
 	guest_pids+=("$!")
 	exec {out}>&-
