@@ -127,8 +127,11 @@ static void set_deadline(struct efa *efa, struct efa_transfer *xfer, uint64_t ms
 	struct efa_net *net = efa->net;
 
 	xfer->deadline = model_now(&efa->dev) + ms * EFA_NS_PER_MS;
-	if (!net->next_deadline || xfer->deadline < net->next_deadline)
-		net->next_deadline = xfer->deadline;
+	if (net->next_deadline && net->next_deadline <= xfer->deadline)
+		return;
+	net->next_deadline = xfer->deadline;
+	/* a packet may have brought this about: the clock is set from efa_work() */
+	model_kick(&efa->dev);
 }
 
 static void want_send(struct efa *efa, struct efa_transfer *xfer)
