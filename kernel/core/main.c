@@ -102,6 +102,10 @@ void dvq_qp_cleanup(struct dvq_qp *qp)
 }
 EXPORT_SYMBOL_GPL(dvq_qp_cleanup);
 
+/* Here, because placement.c knows nothing of the kernel. */
+EXPORT_SYMBOL_GPL(dvq_place);
+EXPORT_SYMBOL_GPL(dvq_place_no_room);
+
 MODULE_DESCRIPTION("Direct verbs queues: work queue records and their uverbs methods");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(DVQ_VERSION);
