@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Memory regions and windows. Their key is an index, which is ours to choose, and a tag
+ * of 8 bits that differs from one key to the next, so that a stale key is found out.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "dion.h"
+
+#define SUPPORTED_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+				 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB)
+
+static int new_key(struct dion_dev *dev, u32 *key)
+{
+	int index = dion_numbers_get(&dev->mrs);
+
+	if (index < 0)
+		return index;
+	*key = FIELD_PREP(IONIC_KEY_MR, index) |
+	       ((u32)atomic_inc_return(&dev->key_tag) & IONIC_KEY_TAG);
+	return 0;
+}
+
+static void put_key(struct dion_dev *dev, u32 key)
+{
+	dion_numbers_put(&dev->mrs, FIELD_GET(IONIC_KEY_MR, key));
+}
+
+static int destroy_key(struct dion_dev *dev, u32 key, bool *refused)
+{
+	int ret = dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_MR, key, refused);
+
+	if (!ret)
+		put_key(dev, key);
+	return ret;
+}
+
+/* ---- regions -------------------------------------------------------------------------- */
+
+static u16 to_mr_flags(int access)
+{
+	static const struct {
+		int verbs;
+		u16 device;
+	} bits[] = {
+		{ IB_ACCESS_LOCAL_WRITE, IONIC_MR_LOCAL_WRITE },
+		{ IB_ACCESS_REMOTE_WRITE, IONIC_MR_REMOTE_WRITE },
+		{ IB_ACCESS_REMOTE_READ, IONIC_MR_REMOTE_READ },
+		{ IB_ACCESS_REMOTE_ATOMIC, IONIC_MR_REMOTE_ATOMIC },
+		{ IB_ACCESS_MW_BIND, IONIC_MR_MW_BIND },
+		{ IB_ZERO_BASED, IONIC_MR_ZERO_BASED },
+	};
+	u16 flags = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
+		if (access & bits[i].verbs)
+			flags |= bits[i].device;
+	return flags;
+}
+
+static int check_access(struct dion_dev *dev, int access)
+{
+	/* What is in the optional range may be ignored, and is. */
+	if (access & ~(SUPPORTED_ACCESS | IB_ACCESS_OPTIONAL)) {
+		ibdev_dbg(&dev->dvq.ibdev, "no MR with access %#x\n", access);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int tell_mr(struct dion_dev *dev, u32 key, u32 pd, struct ib_umem *umem, u64 iova,
+		   int access)
+{
+	struct ionic_aq_create_mr cmd = {
+		.header = DION_AQ_HEADER(CREATE_MR, struct ionic_aq_create_mr),
+		.va = cpu_to_le64(iova),
+		.length = cpu_to_le64(umem->length),
+		.pd = cpu_to_le32(pd),
+		.key = cpu_to_le32(key),
+		.table = cpu_to_le32(IONIC_AQ_NO_TABLE),
+		.flags = cpu_to_le16(to_mr_flags(access)),
+	};
+	struct dion_pagelist list = {};
+	unsigned long page_size;
+	int ret;
+
+	page_size = ib_umem_find_best_pgsz(umem, dion_page_sizes(dev), iova);
+	if (!page_size) {
+		ibdev_dbg(&dev->dvq.ibdev, "no page size fits MR at %#llx\n", iova);
+		return -EINVAL;
+	}
+	ret = dion_pagelist_init(dev, &list, umem, page_size, iova);
+	if (ret)
+		return ret;
+	cmd.pages = cpu_to_le32(list.pages);
+	cmd.addr = cpu_to_le64(list.addr);
+	cmd.page_log2 = list.page_log2;
+	ret = dion_admin_exec(dev, &cmd);
+	dion_pagelist_cleanup(dev, &list);
+	return ret;
+}
+
+/* Takes @umem over, also when it fails. */
+static struct ib_mr *new_mr(struct ib_pd *ibpd, struct ib_umem *umem, u64 iova, int access)
+{
+	struct dion_dev *dev = to_dion_dev(ibpd->device);
+	struct dion_mr *mr;
+	u32 key;
+	int ret;
+
+	if (IS_ERR(umem))
+		return ERR_CAST(umem);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr) {
+		ret = -ENOMEM;
+		goto err_release;
+	}
+	ret = new_key(dev, &key);
+	if (ret)
+		goto err_free;
+	ret = tell_mr(dev, key, to_dion_pd(ibpd)->id, umem, iova, access);
+	if (ret)
+		goto err_put_key;
+	mr->umem = umem;
+	mr->ibmr.lkey = key;
+	mr->ibmr.rkey = key;
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = umem->length;
+	return &mr->ibmr;
+
+err_put_key:
+	put_key(dev, key);
+err_free:
+	kfree(mr);
+err_release:
+	ib_umem_release(umem);
+	return ERR_PTR(ret);
+}
+
+struct ib_mr *dion_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_dmah *dmah, struct ib_udata *udata)
+{
+	int ret;
+
+	ret = ib_no_udata_io(udata);
+	if (!ret && dmah)
+		ret = -EOPNOTSUPP;
+	if (!ret)
+		ret = check_access(to_dion_dev(ibpd->device), access);
+	if (ret)
+		return ERR_PTR(ret);
+	return new_mr(ibpd, ib_umem_get_va(ibpd->device, start, length, access), iova, access);
+}
+
+struct ib_mr *dion_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length, u64 iova,
+				      int fd, int access, struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs)
+{
+	struct ib_umem_dmabuf *dmabuf;
+	int ret;
+
+	ret = ib_no_udata_io(&attrs->driver_udata);
+	if (!ret && dmah)
+		ret = -EOPNOTSUPP;
+	if (!ret)
+		ret = check_access(to_dion_dev(ibpd->device), access);
+	if (ret)
+		return ERR_PTR(ret);
+
+	dmabuf = ib_umem_dmabuf_get_pinned(ibpd->device, offset, length, fd, access);
+	if (IS_ERR(dmabuf))
+		return ERR_CAST(dmabuf);
+	return new_mr(ibpd, &dmabuf->umem, iova, access);
+}
+
+int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct dion_dev *dev = to_dion_dev(ibmr->device);
+	struct dion_mr *mr = to_dion_mr(ibmr);
+	int ret;
+
+	ret = destroy_key(dev, ibmr->lkey, &mr->refused);
+	if (ret)
+		return ret;
+	ib_umem_release(mr->umem);
+	kfree(mr);
+	return 0;
+}
+
+/* ---- windows ------------------------------------------------------------------------------ */
+
+static int tell_mw(struct dion_dev *dev, u32 key, u32 pd, enum ib_mw_type type)
+{
+	u16 flags = IONIC_MR_USER_KEY | IONIC_MR_WINDOW;
+	struct ionic_aq_create_mr cmd = {
+		.header = DION_AQ_HEADER(CREATE_MR, struct ionic_aq_create_mr),
+		.pd = cpu_to_le32(pd),
+		.key = cpu_to_le32(key),
+		.table = cpu_to_le32(IONIC_AQ_NO_TABLE),
+	};
+
+	if (type == IB_MW_TYPE_2)
+		flags |= IONIC_MR_INVALIDATE;
+	cmd.flags = cpu_to_le16(flags);
+	return dion_admin_exec(dev, &cmd);
+}
+
+int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	struct dion_dev *dev = to_dion_dev(ibmw->device);
+	u32 key;
+	int ret;
+
+	ret = ib_no_udata_io(udata);
+	if (ret)
+		return ret;
+	ret = new_key(dev, &key);
+	if (ret)
+		return ret;
+	ret = tell_mw(dev, key, to_dion_pd(ibmw->pd)->id, ibmw->type);
+	if (ret) {
+		put_key(dev, key);
+		return ret;
+	}
+	ibmw->rkey = key;
+	return 0;
+}
+
+/* The tag of the key may be another by now; the index is what counts. */
+int dion_dealloc_mw(struct ib_mw *ibmw)
+{
+	return destroy_key(to_dion_dev(ibmw->device), ibmw->rkey, &to_dion_mw(ibmw)->refused);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * How memory is told to the device: one contiguous piece by its address, anything else
+ * by a table of page addresses. The device reads the table while it executes the
+ * command, so the table goes when the command is done. It has to be contiguous itself.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/log2.h>
+#include <rdma/iter.h>
+
+#include "dion.h"
+
+static void fill_table(struct dion_pagelist *list, struct ib_umem *umem, unsigned long page_size)
+{
+	struct ib_block_iter block;
+	u32 i = 0;
+
+	rdma_umem_for_each_dma_block(umem, &block, page_size)
+		list->table[i++] = cpu_to_le64(rdma_block_iter_dma_address(&block));
+}
+
+static dma_addr_t only_page(struct ib_umem *umem, unsigned long page_size)
+{
+	struct ib_block_iter block;
+
+	rdma_umem_for_each_dma_block(umem, &block, page_size)
+		break;
+	return rdma_block_iter_dma_address(&block);
+}
+
+/**
+ * dion_pagelist_init() - describe memory of a user
+ * @dev: the device
+ * @list: what to fill
+ * @umem: the memory
+ * @page_size: a size that the device knows and that @umem is made of
+ * @iova: what its first byte is called in requests; only the offset in the page matters
+ *
+ * Return: 0, -EINVAL: more pages than the device has, or -ENOMEM.
+ */
+int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem,
+		       unsigned long page_size, u64 iova)
+{
+	size_t pages = ib_umem_num_dma_blocks(umem, page_size);
+
+	if (pages > le32_to_cpu(dev->eth.rdma.page_table_entries)) {
+		ibdev_dbg(&dev->dvq.ibdev, "%zu pages of %lu bytes are too many\n", pages,
+			  page_size);
+		return -EINVAL;
+	}
+	*list = (struct dion_pagelist) {
+		.pages = pages,
+		.page_log2 = ilog2(page_size),
+	};
+	if (pages == 1) {
+		list->addr = only_page(umem, page_size) + (iova & (page_size - 1));
+		return 0;
+	}
+
+	list->table_bytes = pages * sizeof(*list->table);
+	list->table = dma_alloc_coherent(dion_dma_device(dev), list->table_bytes, &list->addr,
+					 GFP_KERNEL | __GFP_NOWARN);
+	if (!list->table)
+		return -ENOMEM;
+	fill_table(list, umem, page_size);
+	return 0;
+}
+
+/* Fine on a zeroed list. */
+void dion_pagelist_cleanup(struct dion_dev *dev, struct dion_pagelist *list)
+{
+	if (list->table)
+		dma_free_coherent(dion_dma_device(dev), list->table_bytes, list->table, list->addr);
+}

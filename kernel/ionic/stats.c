@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Counters. The device tells once what they are called and where in a page it puts the
+ * value of each; a query has it fill such a page. It has one set for the port and one
+ * for each QP; the latter are summed up over the QPs that a counter of `rdma statistic`
+ * is bound to. A device that does not answer at probe has no counters.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+#include <linux/unaligned.h>
+
+#include "dion.h"
+
+#define PAGE_OF_VALUES	PAGE_SIZE
+#define MAX_COUNTERS	(PAGE_SIZE / sizeof(struct ionic_stats_header))
+#define NO_VALUE	U64_MAX
+
+/* ---- a page that the device fills ------------------------------------------------------ */
+
+struct filled_page {
+	u8 *bytes;
+	dma_addr_t addr;
+};
+
+static int page_get(struct dion_dev *dev, struct filled_page *page, enum ionic_aq_op op, u32 qp)
+{
+	int ret;
+
+	page->bytes = dma_alloc_coherent(dion_dma_device(dev), PAGE_OF_VALUES, &page->addr,
+					 GFP_KERNEL);
+	if (!page->bytes)
+		return -ENOMEM;
+	ret = dion_admin_exec_stats(dev, op, qp, page->addr, PAGE_OF_VALUES);
+	if (ret)
+		dma_free_coherent(dion_dma_device(dev), PAGE_OF_VALUES, page->bytes, page->addr);
+	return ret;
+}
+
+static void page_put(struct dion_dev *dev, struct filled_page *page)
+{
+	dma_free_coherent(dion_dma_device(dev), PAGE_OF_VALUES, page->bytes, page->addr);
+}
+
+static u32 value_bytes(u32 type)
+{
+	static const u8 bytes[] = {
+		[IONIC_STATS_U8] = 1,
+		[IONIC_STATS_LE16] = 2,
+		[IONIC_STATS_LE32] = 4,
+		[IONIC_STATS_LE64] = 8,
+		[IONIC_STATS_BE16] = 2,
+		[IONIC_STATS_BE32] = 4,
+		[IONIC_STATS_BE64] = 8,
+	};
+
+	return type < ARRAY_SIZE(bytes) ? bytes[type] : 0;
+}
+
+/* The place of a value comes from the device. */
+static u64 value_at(const struct filled_page *page, u32 place)
+{
+	u32 offset = FIELD_GET(IONIC_STATS_OFFSET, place);
+	u32 type = FIELD_GET(IONIC_STATS_TYPE, place);
+	u32 bytes = value_bytes(type);
+	const u8 *at = page->bytes + offset;
+
+	if (!bytes || offset % bytes || offset > PAGE_OF_VALUES - bytes)
+		return NO_VALUE;
+	switch (type) {
+	case IONIC_STATS_U8:
+		return *at;
+	case IONIC_STATS_LE16:
+		return get_unaligned_le16(at);
+	case IONIC_STATS_LE32:
+		return get_unaligned_le32(at);
+	case IONIC_STATS_LE64:
+		return get_unaligned_le64(at);
+	case IONIC_STATS_BE16:
+		return get_unaligned_be16(at);
+	case IONIC_STATS_BE32:
+		return get_unaligned_be32(at);
+	default:
+		return get_unaligned_be64(at);
+	}
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void free_names(struct dion_stats *stats)
+{
+	unsigned int i;
+
+	for (i = 0; i < stats->count; i++)
+		kfree(stats->descs[i].name);
+	kfree(stats->descs);
+	kfree(stats->places);
+	*stats = (struct dion_stats) {};
+}
+
+static unsigned int count_names(const struct ionic_stats_header *headers)
+{
+	unsigned int n = 0;
+
+	while (n < MAX_COUNTERS &&
+	       FIELD_GET(IONIC_STATS_TYPE, be32_to_cpu(headers[n].type_offset)) != IONIC_STATS_END)
+		n++;
+	return n;
+}
+
+static int copy_names(struct dion_stats *stats, const struct ionic_stats_header *headers,
+		      unsigned int n)
+{
+	char *name;
+
+	stats->descs = kcalloc(n, sizeof(*stats->descs), GFP_KERNEL);
+	stats->places = kcalloc(n, sizeof(*stats->places), GFP_KERNEL);
+	if (!stats->descs || !stats->places)
+		return -ENOMEM;
+	while (stats->count < n) {
+		name = kmemdup_nul(headers[stats->count].name, IONIC_STATS_NAME - 1, GFP_KERNEL);
+		if (!name)
+			return -ENOMEM;
+		stats->descs[stats->count].name = name;
+		stats->places[stats->count] = be32_to_cpu(headers[stats->count].type_offset);
+		stats->count++;
+	}
+	return 0;
+}
+
+/* Return: 0, and there may be none; or -ENOMEM. */
+static int read_names(struct dion_dev *dev, struct dion_stats *stats, enum ionic_aq_op op)
+{
+	struct filled_page page;
+	unsigned int n;
+	int ret;
+
+	ret = page_get(dev, &page, op, 0);
+	if (ret) {
+		ibdev_dbg(&dev->dvq.ibdev, "no counters by command %u: %d\n", op, ret);
+		return ret == -ENOMEM ? ret : 0;
+	}
+	n = count_names((const struct ionic_stats_header *)page.bytes);
+	ret = n ? copy_names(stats, (const struct ionic_stats_header *)page.bytes, n) : 0;
+	page_put(dev, &page);
+	return ret;
+}
+
+void dion_stats_cleanup(struct dion_dev *dev)
+{
+	free_names(&dev->qp_stats);
+	free_names(&dev->port_stats);
+	dion_numbers_cleanup(&dev->counters);
+}
+
+/* Also says which ops the device gets. Return: 0 or -ENOMEM. */
+int dion_stats_init(struct dion_dev *dev)
+{
+	u16 sets = le16_to_cpu(dev->eth.rdma.stats);
+	int ret = 0;
+
+	dion_numbers_init(&dev->counters, 1, U16_MAX);
+	if (sets & IONIC_RDMA_STATS_PORT)
+		ret = read_names(dev, &dev->port_stats, IONIC_AQ_STATS_HDRS);
+	if (!ret && sets & IONIC_RDMA_STATS_QP)
+		ret = read_names(dev, &dev->qp_stats, IONIC_AQ_QP_STATS_HDRS);
+	if (ret) {
+		dion_stats_cleanup(dev);
+		return ret;
+	}
+	if (dev->port_stats.count)
+		ib_set_device_ops(&dev->dvq.ibdev, &dion_port_stats_ops);
+	if (dev->qp_stats.count)
+		ib_set_device_ops(&dev->dvq.ibdev, &dion_qp_stats_ops);
+	return 0;
+}
+
+/* ---- of the port ------------------------------------------------------------------------------- */
+
+static struct rdma_hw_stats *alloc_stats(const struct dion_stats *stats)
+{
+	return rdma_alloc_hw_stats_struct(stats->descs, stats->count,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
+{
+	return alloc_stats(&to_dion_dev(ibdev)->port_stats);
+}
+
+static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *out, u32 port, int index)
+{
+	struct dion_dev *dev = to_dion_dev(ibdev);
+	struct filled_page page;
+	unsigned int i;
+	int ret;
+
+	ret = page_get(dev, &page, IONIC_AQ_STATS_VALS, 0);
+	if (ret)
+		return ret;
+	for (i = 0; i < dev->port_stats.count; i++)
+		out->value[i] = value_at(&page, dev->port_stats.places[i]);
+	page_put(dev, &page);
+	return dev->port_stats.count;
+}
+
+const struct ib_device_ops dion_port_stats_ops = {
+	.alloc_hw_port_stats = alloc_hw_port_stats,
+	.get_hw_stats = get_hw_stats,
+};
+
+/* ---- of QPs: the core calls these under the counter's lock ---------------------------------------- */
+
+static struct dion_counter *to_dion_counter(struct rdma_counter *counter)
+{
+	return container_of(counter, struct dion_counter, counter);
+}
+
+static void counter_init(struct rdma_counter *counter)
+{
+	xa_init(&to_dion_counter(counter)->qps);
+}
+
+static struct rdma_hw_stats *counter_alloc_stats(struct rdma_counter *counter)
+{
+	return alloc_stats(&to_dion_dev(counter->device)->qp_stats);
+}
+
+static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
+{
+	int ret;
+
+	if (!counter->id) {
+		ret = dion_numbers_get(&to_dion_dev(counter->device)->counters);
+		if (ret < 0)
+			return ret;
+		counter->id = ret;
+	}
+	ret = xa_err(xa_store(&to_dion_counter(counter)->qps, ibqp->qp_num, ibqp, GFP_KERNEL));
+	if (!ret)
+		ibqp->counter = counter;
+	return ret;
+}
+
+static int counter_unbind_qp(struct ib_qp *ibqp, u32 port)
+{
+	if (ibqp->counter) {
+		xa_erase(&to_dion_counter(ibqp->counter)->qps, ibqp->qp_num);
+		ibqp->counter = NULL;
+	}
+	return 0;
+}
+
+static int counter_dealloc(struct rdma_counter *counter)
+{
+	xa_destroy(&to_dion_counter(counter)->qps);
+	if (counter->id)
+		dion_numbers_put(&to_dion_dev(counter->device)->counters, counter->id);
+	return 0;
+}
+
+static int counter_update_stats(struct rdma_counter *counter)
+{
+	struct dion_dev *dev = to_dion_dev(counter->device);
+	struct rdma_hw_stats *out = counter->stats;
+	struct filled_page page;
+	unsigned long qpn;
+	unsigned int i;
+	void *entry;
+	int ret;
+
+	memset(out->value, 0, dev->qp_stats.count * sizeof(out->value[0]));
+	xa_for_each(&to_dion_counter(counter)->qps, qpn, entry) {
+		ret = page_get(dev, &page, IONIC_AQ_QP_STATS_VALS, qpn);
+		if (ret)
+			return ret;
+		for (i = 0; i < dev->qp_stats.count; i++)
+			out->value[i] += value_at(&page, dev->qp_stats.places[i]);
+		page_put(dev, &page);
+	}
+	return 0;
+}
+
+const struct ib_device_ops dion_qp_stats_ops = {
+	.counter_alloc_stats = counter_alloc_stats,
+	.counter_bind_qp = counter_bind_qp,
+	.counter_dealloc = counter_dealloc,
+	.counter_init = counter_init,
+	.counter_unbind_qp = counter_unbind_qp,
+	.counter_update_stats = counter_update_stats,
+
+	INIT_RDMA_OBJ_SIZE(rdma_counter, dion_counter, counter),
+};
