@@ -257,6 +257,19 @@ TEST(rings_outside_memory)
 	drv_close(&drv);
 }
 
+TEST(rings_whose_memory_goes_away)
+{
+	drv_open(&drv, "a", "keepalive_ms=10");
+	CHECK_EQ(drv_enable_events(&drv, EFA_AENQ_GROUPS), 0);
+	drv.host.failing = true;
+	test_run_ms(11);
+	drv_expect_violations(&drv, 1, "AENQ entry");
+	CHECK_EQ(test_control(drv.dev, "answer id=1"), 0);
+	drv_expect_violations(&drv, 1, "ACQ entry");
+	drv.host.failing = false;
+	drv_close(&drv);
+}
+
 /* ---- injection ------------------------------------------------------------------ */
 
 TEST(every_status_can_be_answered)
@@ -304,6 +317,22 @@ TEST(lost_late_double_and_corrupt_answers)
 	CHECK_EQ(drv.bad_checksums, 1);
 	CHECK(works());
 	drv.bad_checksums = 0;
+	drv_close(&drv);
+}
+
+TEST(a_reset_forgets_late_answers)
+{
+	struct efa_acq_entry answer;
+	uint16_t pd;
+
+	drv_open(&drv, "a", "");
+	CHECK_EQ(test_control(drv.dev, "inject op=alloc_pd action=delay ms=100"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+	CHECK(drv_reset(&drv, 0));
+	drv_start_queues(&drv);
+	test_run_ms(200);
+	CHECK(!drv_answer(&drv, &answer));
+	CHECK(works());
 	drv_close(&drv);
 }
 

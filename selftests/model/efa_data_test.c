@@ -1097,6 +1097,17 @@ TEST(memory_that_goes_during_a_transfer)
 	left.drv.dev->ops->work(left.drv.dev);
 	CHECK_EQ(drv_dereg_mr(&left.drv, left.mr.lkey), 0);
 	CHECK(drv_wait(&left.cq, SEND, 2, EFA_IO_LOCAL_INVALID_LKEY, NULL));
+	/* initiator, what is sent: the segments beyond the first window find nothing */
+	REQUIRE(!drv_reg_mr(&left.drv, left.drv.pd, 1 << 20, 0, DRV_REMOTE, &left.mr));
+	REQUIRE(!drv_reg_mr(&right.drv, right.drv.pd, 1 << 20, 0, DRV_REMOTE, &right.mr));
+	drv_rdma(&left.qp, EFA_OP_RDMA_WRITE, 3, right.qp.num, left.ah, &left.mr, 0, 1 << 20,
+		 &right.mr, 0);
+	left.drv.dev->ops->work(left.drv.dev);
+	CHECK_EQ(drv_dereg_mr(&left.drv, left.mr.lkey), 0);
+	CHECK(drv_wait(&left.cq, SEND, 3, EFA_IO_LOCAL_INVALID_LKEY, NULL));
+	/* what the target has of it goes with the sender's reset */
+	CHECK(drv_reset(&left.drv, 0));
+	CHECK(drv_reset(&right.drv, 0));
 	drv_pair_close(end);
 }
 
@@ -1141,6 +1152,44 @@ TEST(more_work_than_can_be_under_way)
 		n++;
 	}
 	CHECK_EQ(n, QPS * EACH);
+	drv_pair_close(end);
+}
+
+TEST(a_destination_that_does_not_take_its_packets)
+{
+	enum { QPS = 20, EACH = 64 };
+	struct drv_qp_init init = {
+		.type = EFA_ADMIN_QP_SRD, .sq_depth = EACH, .wqe_size = 64,
+	};
+	struct fabric_port *port;
+	static struct drv_qp qp[QPS];
+	struct efa_cqe_rx_ex cqe;
+	unsigned int n = 0;
+	struct drv_cq cq;
+
+	drv_pair_open(end, "profile=efa1", EFA_ADMIN_QP_SRD, 64);
+	port = &efa_of(right.drv.dev)->port;
+	REQUIRE(!drv_create_cq(&left.drv, 2048, 32, 0, -1, &cq));
+	init.send_cq = init.recv_cq = &cq;
+	port->held = true;
+	for (unsigned int i = 0; i < QPS; i++) {
+		REQUIRE(!drv_create_qp(&left.drv, &init, &qp[i]));
+		drv_bring_up(&qp[i], 0);
+		for (unsigned int j = 0; j < EACH; j++)
+			drv_rdma(&qp[i], EFA_OP_RDMA_READ, j, right.qp.num, left.ah, &left.mr, 0,
+				 256 << 10, &right.mr, 0);
+	}
+	test_run_ms(10);
+	CHECK_EQ(port->queued, FABRIC_QUEUE_MAX);
+	check_nothing(&left);
+	port->held = false;
+	test_run_ms(10);
+	while (drv_poll(&cq, &cqe)) {
+		CHECK_EQ(cqe.rx.common.status, 0);
+		n++;
+	}
+	CHECK_EQ(n, QPS * EACH);
+	CHECK_EQ(number(&left, "retries"), 0);
 	drv_pair_close(end);
 }
 

@@ -124,8 +124,8 @@ enum efa_io_status efa_net_datagram(struct efa *efa, struct efa_qp *qp, struct e
 				    const struct efa_wr *wr);
 /* puts @wr under way; false if there is no room now */
 bool efa_transfer_start(struct efa *efa, struct efa_qp *qp, struct efa_ah *ah, const struct efa_wr *wr);
-/* the QP forgets what it has under way, with flush completions or without */
-void efa_transfer_cancel_all(struct efa *efa, struct efa_qp *qp, bool complete);
+/* the QP forgets what it has under way, without completions */
+void efa_transfer_cancel_all(struct efa *efa, struct efa_qp *qp);
 /* flushes one transfer of the QP; false if there is none */
 bool efa_transfer_flush_one(struct efa *efa, struct efa_qp *qp);
 /* flushes what goes to an address handle that is about to go */

@@ -313,7 +313,7 @@ static void enter_state(struct efa *efa, struct efa_qp *qp, enum efa_admin_qp_st
 {
 	qp->state = to;
 	if (to == EFA_ADMIN_QPS_RESET) {
-		efa_transfer_cancel_all(efa, qp, false);
+		efa_transfer_cancel_all(efa, qp);
 		efa_sq_deactivate(efa, qp);
 		efa_sq_reset(efa, qp);
 		efa_rq_reset(efa, qp);
@@ -385,7 +385,7 @@ int efa_cmd_destroy_qp(struct efa *efa, struct efa_job *job)
 
 void efa_qp_free(struct efa *efa, struct efa_qp *qp)
 {
-	efa_transfer_cancel_all(efa, qp, false);
+	efa_transfer_cancel_all(efa, qp);
 	efa_sq_deactivate(efa, qp);
 	efa_counter_detach_all(efa, qp);
 	qp->pd->refs--;

@@ -897,6 +897,28 @@ TEST(a_wrong_serial_number_is_counted)
 	drv_pair_close(end);
 }
 
+TEST(rings_whose_memory_goes_away)
+{
+	struct drv_qp qp;
+
+	open_events("", 16);
+	qp = another(&left, 32, 64, 16);
+	drv_recv(&qp, 1, &left.mr, 0, 10);
+	left.drv.host.failing = true;
+	test_run();
+	drv_expect_violations(&left.drv, 2, "first is not set");
+	complete_one(1);
+	drv_expect_violations(&left.drv, 1, "CQ");
+	left.drv.host.failing = false;
+	complete_one(2);
+	left.drv.host.failing = true;
+	drv_ring_cq(&event_cq, true);
+	test_run();
+	drv_expect_violations(&left.drv, 1, "EQ");
+	left.drv.host.failing = false;
+	drv_pair_close(end);
+}
+
 TEST(a_cq_that_goes_while_its_event_is_due)
 {
 	open_events("", 16);

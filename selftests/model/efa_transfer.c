@@ -259,13 +259,10 @@ bool efa_transfer_flush_one(struct efa *efa, struct efa_qp *qp)
 	return true;
 }
 
-void efa_transfer_cancel_all(struct efa *efa, struct efa_qp *qp, bool completions)
+void efa_transfer_cancel_all(struct efa *efa, struct efa_qp *qp)
 {
 	struct efa_transfer *xfer;
 
-	if (completions)
-		while (efa_transfer_flush_one(efa, qp))
-			;
 	while ((xfer = TAILQ_FIRST(&qp->transfers)))
 		free_xfer(efa, xfer);
 }
