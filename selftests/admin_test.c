@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The admin queue of an EFA adapter when the device refuses, is slow, repeats itself, talks
+ * nonsense or forgets to interrupt: every verb ends with the right errno, nothing is left behind,
+ * and the queue goes on. (A device that does not answer at all: dead_test.sh.)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "lib/efa_test.h"
+#include "lib/memory.h"
+#include "lib/uverbs.h"
+
+#define SOON_MS	3000	/* far below the time after which the driver gives a device up */
+
+static uint64_t live(const char *objects)
+{
+	struct model_stats stats;
+
+	model_stats(self->model, &stats);
+	return model_stat(&stats, objects);
+}
+
+static uint64_t counted(const char *name)
+{
+	uint64_t value = 0;
+
+	sleep_ms(25);	/* the core hands out what it read up to 10 ms ago */
+	if (!adapter_counter(self, false, name, &value))
+		lab_note(__FILE__, __LINE__, "there is no counter %s", name);
+	return value;
+}
+
+/* ---- one of each verb --------------------------------------------------------------------- */
+
+/* What the verbs below need and make. */
+struct bench {
+	struct raw *raw;
+	uint32_t cq;
+	struct raw_qp usual;
+	uint32_t qp;
+	struct ib_uverbs_ah_attr ah_attr;
+};
+
+static uint8_t memory[PAGE] __attribute__((aligned(4096)));
+
+static struct bench bench_new(void)
+{
+	struct bench bench = { .raw = raw_new(self), .ah_attr = raw_ah_attr(&peer->gid) };
+	struct dvq_efa_cq_resp cq_resp;
+	struct dvq_efa_qp_resp qp_resp;
+	uint32_t qp_num;
+
+	need_model();
+	memset(memory, 1, sizeof(memory));
+	bench.cq = raw_cq_new(bench.raw, &cq_resp);
+	bench.usual = raw_qp_usual(bench.raw, bench.cq);
+	bench.qp = raw_qp_new(bench.raw, &bench.usual, &qp_resp, &qp_num);
+	return bench;
+}
+
+static int verb_context(struct bench *bench, uint32_t *handle)
+{
+	const struct dvq_efa_ucontext_req req = { .supported_caps = 3 };
+
+	(void)bench;
+	*handle = uv_open(self);
+	return uv_get_context(*handle, UV_IN(&req, sizeof(req)));
+}
+
+static int verb_pd(struct bench *bench, uint32_t *handle)
+{
+	return raw_pd(bench->raw, NULL, handle);
+}
+
+static int verb_ah(struct bench *bench, uint32_t *handle)
+{
+	return raw_ah(bench->raw, bench->raw->pd, &bench->ah_attr, NULL, handle);
+}
+
+static int verb_cq(struct bench *bench, uint32_t *handle)
+{
+	struct dvq_efa_cq_req req = raw_cq_req(bench->raw);
+
+	return raw_cq(bench->raw, 64, UV_IN(&req, sizeof(req)), handle);
+}
+
+static int verb_qp(struct bench *bench, uint32_t *handle)
+{
+	return raw_qp_create(bench->raw, &bench->usual, handle);
+}
+
+static int verb_mr(struct bench *bench, uint32_t *handle)
+{
+	struct ib_uverbs_reg_mr_resp resp;
+	int err;
+
+	err = raw_mr(bench->raw, memory, PAGE, 0, 1, NULL, &resp);
+	*handle = resp.mr_handle;
+	return err;
+}
+
+/* creation: the command, the device's name of the object, what counts the failure */
+static const struct verb {
+	const char *command, *object, *counter;
+	int (*run)(struct bench *bench, uint32_t *handle);
+	int (*undo)(const struct raw *raw, uint32_t handle);
+	const char *undo_command;
+} verbs[] = {
+	{ "alloc_uar", "uar", "alloc_ucontext_err", verb_context, NULL, NULL },
+	{ "alloc_pd", "pd", "alloc_pd_err", verb_pd, raw_pd_destroy, "dealloc_pd" },
+	{ "create_ah", "ah", "create_ah_err", verb_ah, raw_ah_destroy, "destroy_ah" },
+	{ "create_cq", "cq", "create_cq_err", verb_cq, raw_cq_destroy, "destroy_cq" },
+	{ "create_qp", "qp", "create_qp_err", verb_qp, raw_qp_destroy, "destroy_qp" },
+	{ "reg_mr", "mr", "reg_mr_err", verb_mr, raw_mr_destroy, "dereg_mr" },
+};
+
+#define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
+
+/* what a device's refusal is to the user, by status */
+static const int refusals[] = { 0, ENOMEM, EINVAL, EOPNOTSUPP, EINVAL, EINVAL, EINVAL, EBUSY, EINVAL };
+
+static void check_refusal(struct bench *bench, const struct verb *verb, unsigned int status)
+{
+	uint64_t objects = live(verb->object), errors = counted(verb->counter);
+	uint32_t handle;
+	int err;
+
+	model_ask(self->model, "inject op=%s action=fail status=%u", verb->command, status);
+	err = verb->run(bench, &handle);
+	if (err != -refusals[status])
+		lab_note(__FILE__, __LINE__, "%s refused with %u: %d, wanted %d", verb->command,
+			 status, err, -refusals[status]);
+	if (live(verb->object) != objects)
+		lab_note(__FILE__, __LINE__, "%s refused with %u leaves an object",
+			 verb->command, status);
+	if (counted(verb->counter) - errors != 1)
+		lab_note(__FILE__, __LINE__, "%s refused with %u is not counted", verb->command,
+			 status);
+}
+
+EFA_TEST(creation_refused)
+{
+	struct bench bench = bench_new();
+	uint32_t handle;
+
+	for (unsigned int i = 0; i < VERBS; i++) {
+		for (unsigned int status = 1; status < sizeof(refusals) / sizeof(refusals[0]); status++)
+			check_refusal(&bench, &verbs[i], status);
+		CHECK_EQ(verbs[i].run(&bench, &handle), 0);
+		if (verbs[i].undo)
+			CHECK_EQ(verbs[i].undo(bench.raw, handle), 0);
+	}
+}
+
+EFA_TEST(modify_and_query_refused)
+{
+	struct bench bench = bench_new();
+	struct ib_uverbs_modify_qp attr = {
+		.attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+	};
+	struct ib_uverbs_query_qp_resp query;
+
+	model_ask(self->model, "inject op=modify_qp action=fail status=5");
+	CHECK_EQ(raw_qp_modify(bench.raw, bench.qp, &attr, NULL), -EINVAL);
+	model_ask(self->model, "inject op=query_qp action=fail status=5");
+	CHECK_EQ(raw_qp_query(bench.raw, bench.qp, IBV_QP_STATE, &query), -EINVAL);
+	/* the state that the driver keeps has not moved */
+	CHECK_EQ(raw_qp_query(bench.raw, bench.qp, IBV_QP_STATE, &query), 0);
+	CHECK_EQ(query.qp_state, IBV_QPS_RESET);
+	CHECK_EQ(raw_qp_modify(bench.raw, bench.qp, &attr, NULL), 0);
+}
+
+/* ---- destruction --------------------------------------------------------------------------- */
+
+/* What the device still writes to is kept, and can be destroyed later. */
+EFA_TEST(destruction_refused)
+{
+	struct bench bench = bench_new();
+	uint32_t handle;
+
+	for (unsigned int i = 0; i < VERBS; i++) {
+		const char *command = verbs[i].undo_command;
+		bool keeps = command && strcmp(command, "dealloc_pd") && strcmp(command, "destroy_ah");
+
+		if (!keeps)
+			continue;
+		REQUIRE(verbs[i].run(&bench, &handle) == 0);
+		model_ask(self->model, "inject op=%s action=fail status=7", command);
+		CHECK_EQ(verbs[i].undo(bench.raw, handle), -EBUSY);
+		CHECK_EQ(verbs[i].undo(bench.raw, handle), 0);
+		CHECK_EQ(verbs[i].undo(bench.raw, handle), -ENOENT);
+	}
+}
+
+static void check_no_objects(const char *when)
+{
+	for (unsigned int i = 0; model_objects[i]; i++)
+		if (strcmp(model_objects[i], "uar") && strcmp(model_objects[i], "eq") &&
+		    live(model_objects[i]))
+			lab_note(__FILE__, __LINE__, "%s: the device still has %llu of %s", when,
+				 (unsigned long long)live(model_objects[i]), model_objects[i]);
+}
+
+static void one_of_each(struct bench *bench)
+{
+	uint32_t handle;
+
+	for (unsigned int i = 1; i < VERBS; i++)
+		LAB_NEED(!verbs[i].run(bench, &handle), "%s fails", verbs[i].command);
+}
+
+/* A process that goes away is cleaned up after, even if the device says no at first. */
+EFA_TEST(file_closed_while_device_refuses)
+{
+	struct bench bench = bench_new();
+
+	one_of_each(&bench);
+	model_ask(self->model, "inject op=destroy_qp count=1 action=fail status=7");
+	model_ask(self->model, "inject op=dereg_mr count=1 action=fail status=7");
+	model_ask(self->model, "inject op=destroy_cq count=1 action=fail status=7");
+	lab_drop_all();
+	check_no_objects("after the file was closed");
+}
+
+/* ---- answers that are odd -------------------------------------------------------------------- */
+
+static void expect_soon(const char *what, uint64_t since)
+{
+	if (now_ms() - since > SOON_MS)
+		lab_note(__FILE__, __LINE__, "%s took %llu ms", what,
+			 (unsigned long long)(now_ms() - since));
+}
+
+static void pd_works(struct bench *bench, const char *what)
+{
+	uint64_t start = now_ms();
+	uint32_t pd;
+	int err;
+
+	err = raw_pd(bench->raw, NULL, &pd);
+	if (!err)
+		err = raw_pd_destroy(bench->raw, pd);
+	if (err)
+		lab_note(__FILE__, __LINE__, "%s: PD: %d", what, err);
+	expect_soon(what, start);
+}
+
+EFA_TEST(interrupt_lost)
+{
+	struct bench bench = bench_new();
+	uint64_t unanswered = counted("no_completion_cmds");
+
+	for (int i = 0; i < 5; i++) {
+		model_ask(self->model, "inject op=admin_irq action=drop");
+		pd_works(&bench, "command without an interrupt");
+	}
+	CHECK_EQ(counted("no_completion_cmds"), unanswered);
+}
+
+EFA_TEST(answer_late)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "inject op=alloc_pd action=delay ms=400");
+	pd_works(&bench, "answer after 400 ms");
+	/* later than the answers to commands behind it */
+	model_ask(self->model, "inject op=alloc_pd action=delay ms=400");
+	pd_works(&bench, "answer after 400 ms");
+}
+
+EFA_TEST(answer_given_twice)
+{
+	struct bench bench = bench_new();
+	uint64_t answered = counted("completed_cmds");
+
+	for (int i = 0; i < 40; i++) {
+		model_ask(self->model, "inject op=alloc_pd action=dup");
+		pd_works(&bench, "answer given twice");
+	}
+	/* the second one counts for nothing */
+	CHECK_EQ(counted("completed_cmds") - answered, 80);
+}
+
+EFA_TEST(answer_to_nothing)
+{
+	struct bench bench = bench_new();
+
+	for (unsigned int id = 0; id < 4096; id += 37) {
+		model_ask(self->model, "answer id=%u", id);
+		if (id % 5 == 0)
+			pd_works(&bench, "answer to nothing");
+	}
+	/* ahead of the right one: the right context with wrong upper bits; any other */
+	for (int i = 0; i < 20; i++) {
+		model_ask(self->model, "inject op=stray_answer action=corrupt");
+		pd_works(&bench, "answer with wrong upper bits");
+		model_ask(self->model, "inject op=stray_answer action=fail status=%d", i * 61);
+		pd_works(&bench, "stray answer");
+	}
+}
+
+/* ---- many at once ------------------------------------------------------------------------------ */
+
+#define CALLERS	48	/* more than can be in flight */
+
+struct caller {
+	const struct raw *raw;
+	int err;
+};
+
+static void *pd_often(void *arg)
+{
+	struct caller *caller = arg;
+	uint32_t pd;
+
+	for (int i = 0; i < 40 && !caller->err; i++) {
+		caller->err = raw_pd(caller->raw, NULL, &pd);
+		if (!caller->err)
+			caller->err = raw_pd_destroy(caller->raw, pd);
+	}
+	return NULL;
+}
+
+/* Every context in use, every lap of both rings, answers out of order. */
+EFA_TEST(more_callers_than_slots)
+{
+	struct bench bench = bench_new();
+	struct caller callers[CALLERS];
+	pthread_t threads[CALLERS];
+
+	for (int i = 0; i < 20; i++)
+		model_ask(self->model, "inject op=alloc_pd nth=%d action=delay ms=%d", 1 + 7 * i,
+			  20 + i * 3);
+	for (int i = 0; i < CALLERS; i++) {
+		callers[i] = (struct caller){ .raw = bench.raw };
+		REQUIRE(!pthread_create(&threads[i], NULL, pd_often, &callers[i]));
+	}
+	for (int i = 0; i < CALLERS; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK_EQ(callers[i].err, 0);
+	}
+	pd_works(&bench, "after all");
+}
+
+/* AHs to one destination by all of them: the device sees one at a time, and none in the end. */
+static void *ah_often(void *arg)
+{
+	struct caller *caller = arg;
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(&peer->gid);
+	uint32_t ah;
+
+	for (int i = 0; i < 200 && !caller->err; i++) {
+		caller->err = raw_ah(caller->raw, caller->raw->pd, &attr, NULL, &ah);
+		if (!caller->err)
+			caller->err = raw_ah_destroy(caller->raw, ah);
+	}
+	return NULL;
+}
+
+EFA_TEST(one_destination_many_callers)
+{
+	struct bench bench = bench_new();
+	struct caller callers[8];
+	pthread_t threads[8];
+
+	model_ask(self->model, "set single_ah=1");
+	for (int i = 0; i < 8; i++) {
+		callers[i] = (struct caller){ .raw = bench.raw };
+		REQUIRE(!pthread_create(&threads[i], NULL, ah_often, &callers[i]));
+	}
+	for (int i = 0; i < 8; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK_EQ(callers[i].err, 0);
+	}
+	model_ask(self->model, "set single_ah=0");
+	CHECK_EQ(live("ah"), 0);
+	CHECK_EQ(counted("ahs"), 0);
+}
+
+/* ---- a device that lies --------------------------------------------------------------------------- */
+
+EFA_TEST(offsets_outside_of_the_bars)
+{
+	static const char *const lies[] = { "sq_db", "rq_db", "llq", "cq_db" };
+	struct bench bench = bench_new();
+	uint32_t handle;
+
+	for (unsigned int i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		uint64_t qps = live("qp"), cqs = live("cq");
+
+		model_ask(self->model, "lie %s", lies[i]);
+		if (!strcmp(lies[i], "cq_db"))
+			CHECK_EQ(verb_cq(&bench, &handle), -EIO);
+		else
+			CHECK_EQ(verb_qp(&bench, &handle), -EIO);
+		CHECK_EQ(live("qp"), qps);
+		CHECK_EQ(live("cq"), cqs);
+		model_ask(self->model, "lie none");
+	}
+	CHECK_EQ(verb_qp(&bench, &handle), 0);
+}
+
+/* ---- asynchronous events ---------------------------------------------------------------------------- */
+
+EFA_TEST(keep_alives_are_counted)
+{
+	uint64_t before, more;
+
+	need_model();
+	model_ask(self->model, "set keepalive_ms=0");
+	before = counted("keep_alive_rcvd");
+	/* several laps, no more at once than there are entries */
+	for (int i = 0; i < 7; i++) {
+		model_ask(self->model, "aenq group=4 count=10");
+		sleep_ms(50);
+	}
+	more = counted("keep_alive_rcvd") - before;
+	model_ask(self->model, "set keepalive_ms=1000");
+	CHECK(more >= 70 && more <= 72);
+}
+
+EFA_TEST(other_events_do_no_harm)
+{
+	static const unsigned int groups[] = { 0, 2, 3, 5, 77, 255, 256, 65535 };
+	struct bench bench = bench_new();
+
+	for (unsigned int i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		model_ask(self->model, "aenq group=%u syndrome=3 count=4", groups[i]);
+		pd_works(&bench, "event of an odd group");
+	}
+}
+
+/* true if an asynchronous event of this type comes in time */
+static bool async_event(struct ibv_context *context, enum ibv_event_type type, int ms)
+{
+	struct pollfd fd = { .fd = context->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	if (poll(&fd, 1, ms) != 1 || ibv_get_async_event(context, &event))
+		return false;
+	ibv_ack_async_event(&event);
+	return event.event_type == type;
+}
+
+EFA_TEST(fatal_error_is_told)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "fatal");
+	CHECK(async_event(self->context, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
+	/* what still works, works */
+	pd_works(&bench, "after a fatal error");
+	CHECK(!async_event(self->context, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
+}
+
+EFA_TEST_MAIN
