@@ -353,9 +353,11 @@ static int handle_irq_info(struct vfu *vfu)
 	struct vfu_irq_info info;
 
 	memcpy(&info, vfu->payload, sizeof(info));
-	/* choice: the error interrupt is "no such thing", which QEMU takes without a warning */
-	if (info.argsz < sizeof(info) || info.index >= VFU_IRQS || info.index == VFU_IRQ_ERROR)
+	if (info.argsz < sizeof(info) || info.index >= VFU_IRQS)
 		return -EINVAL;
+	/* choice: an error, which QEMU takes in silence; of a count of 0 it warns */
+	if (info.index == VFU_IRQ_ERROR)
+		return -EOPNOTSUPP;
 	info = (struct vfu_irq_info) { .argsz = sizeof(info), .index = info.index };
 	if (info.index == VFU_IRQ_MSIX) {
 		info.flags = VFU_IRQ_EVENTFD;
@@ -586,7 +588,8 @@ static void trace(const struct vfu *vfu, int err)
 {
 	const struct vfu_handler *handler = find_handler(vfu->request.command);
 
-	if (err)
+	/* that there is no such thing here is an answer like any other */
+	if (err && err != -EOPNOTSUPP)
 		log_note(vfu->slot->dev->name, "message %u (%s) of %u bytes with %u descriptors: %s",
 			 vfu->request.command, handler ? handler->name : "unknown",
 			 vfu->request.size, vfu->nfds, strerror(-err));
