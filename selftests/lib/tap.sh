@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# TAP for tests in shell, and the model's control channel. A test is a function whose name begins with
+# test_; the description is the rest of it. It fails when it says so (fail SENTENCE) or returns non-zero.
+#
+#	. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+#	test_it_loads() { ... }
+#	tap_run
+#
+# Exit status: 0, 1 if a test failed, 4 if the whole program is skipped (skip_all).
+
+port=/dev/virtio-ports/dvq.ctl
+
+tap_failed=0
+
+note()
+{
+	echo "# $*"
+}
+
+# notes a failure and goes on
+fail()
+{
+	note "$*"
+	tap_failed=1
+}
+
+# skips the running test: return after it
+skip()
+{
+	tap_skip="$*"
+}
+
+skip_all()
+{
+	echo 'TAP version 13'
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+# equal WHAT HAVE WANT
+equal()
+{
+	[ "$2" = "$3" ] || fail "$1 is '$2', wanted '$3'"
+}
+
+# runs the functions named test_* in the order they are written, or those named by the arguments
+tap_run()
+{
+	local tests=("$@") n=0 bad=0 name
+
+	[ ${#tests[@]} -gt 0 ] ||
+		mapfile -t tests < <(sed -n 's/^test_\([a-z0-9_]*\)().*/\1/p' "$0")
+	echo 'TAP version 13'
+	echo "1..${#tests[@]}"
+	for name in "${tests[@]}"; do
+		n=$((n + 1)) tap_failed=0 tap_skip=''
+		"test_$name" || fail "test_$name returned $?"
+		if [ $tap_failed = 1 ]; then
+			echo "not ok $n - $name"
+			bad=1
+		elif [ -n "$tap_skip" ]; then
+			echo "ok $n - $name # SKIP $tap_skip"
+		else
+			echo "ok $n - $name"
+		fi
+	done
+	exit $bad
+}
+
+model_present()
+{
+	[ -n "${tap_port:-}" ]
+}
+
+# One process can have the channel open; children share this one.
+[ ! -c $port ] || exec {tap_port}<> $port
+
+# programs that talk to the model themselves run between these two
+model_lend()
+{
+	exec {tap_port}>&-
+}
+
+model_take_back()
+{
+	exec {tap_port}<> $port
+}
+
+# model TARGET VERB ARGUMENTS...: prints the answer without its first word, which must be ok
+model()
+{
+	local answer
+
+	echo "$*" >&"$tap_port"
+	IFS= read -r -t 20 -u "$tap_port" answer || { fail "the model does not answer '$*'"; return 1; }
+	case $answer in
+	ok*) echo "${answer#ok}" ;;
+	*) fail "the model says to '$*': $answer"; return 1 ;;
+	esac
+}
+
+# stat TARGET KEY: one counter of the model
+stat()
+{
+	model "$1" stats | tr ' ' '\n' | sed -n "s/^$2=//p"
+}
