@@ -53,6 +53,7 @@ static void expect_error(struct cq *cq, uint64_t id, enum ibv_wc_status status,
 static void expect_works(struct scene *scene)
 {
 	struct work work = send_work(&scene->duo.to_b, 4711, scene->local, 0, 100);
+	unsigned int header = scene->duo.header;
 	struct completion completion;
 
 	CHECK(cq_quiet(scene->duo.a->send_cq, QUIET_MS));
@@ -66,9 +67,9 @@ static void expect_works(struct scene *scene)
 	cq_wait(scene->duo.b->recv_cq, &completion);
 	completion_expect_success(&completion);
 	CHECK_EQ(completion.id, 4712);
-	CHECK_EQ(completion.byte_len, 100);
-	buffer_expect(scene->remote, 0, 100, SEED);
-	buffer_expect_clear(scene->remote, 100, 3996);
+	CHECK_EQ(completion.byte_len, header + 100);
+	buffer_expect(scene->remote, header, 100, SEED);
+	buffer_expect_clear(scene->remote, header + 100, 3996 - header);
 }
 
 /* ---- receiver not ready (F-78) -------------------------------------------------------- */
@@ -795,8 +796,8 @@ EFA_TEST_BOTH(drained_and_back)
 	struct work back = send_work(&scene.duo.to_a, 2, scene.remote, 0, 8);
 
 	need_model();
-	post_recv_one(scene.duo.a, 3, scene.local, 100, 8);
-	post_recv_one(scene.duo.b, 4, scene.remote, 100, 8);
+	post_recv_one(scene.duo.a, 3, scene.local, 100, 100);
+	post_recv_one(scene.duo.b, 4, scene.remote, 100, 100);
 	REQUIRE(!endpoint_modify(scene.duo.a, IBV_QPS_SQD));
 	post_one(scene.duo.a, &there);
 	CHECK(cq_quiet(scene.duo.b->recv_cq, QUIET_MS));
@@ -901,7 +902,7 @@ static void flags(enum transport transport, bool plain, bool sig_all)
 	struct work work = send_work(&scene.duo.to_b, 1, scene.local, 0, 8);
 	struct completion completion;
 
-	post_recv_one(scene.duo.b, 2, scene.remote, 0, 8);
+	post_recv_one(scene.duo.b, 2, scene.remote, 0, 100);
 	for (unsigned int i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		work.extra_flags = refused[i];
 		CHECK_EQ(post(scene.duo.a, &work, 1), EINVAL);

@@ -5,7 +5,8 @@
  */
 #include "lib/efa_test.h"
 
-#define SLOT	512		/* bytes that one message may have */
+#define SLOT	512		/* bytes that one message may have, with its header */
+#define MESSAGE	(SLOT - 40)
 
 /**
  * struct flow - messages from A to B, of which at most @window are under way
@@ -27,7 +28,7 @@ struct flow {
 
 static unsigned int length_of(unsigned int n)
 {
-	return 4 + n * 37 % (SLOT - 4);
+	return 4 + n * 37 % (MESSAGE - 4);
 }
 
 static void write_message(uint8_t *at, unsigned int n)
@@ -55,7 +56,8 @@ static void flow_post_receive(struct flow *flow)
 
 static void flow_check(struct flow *flow, const struct completion *completion)
 {
-	uint8_t *at = flow->to->data + completion->id * SLOT;
+	unsigned int header = flow->duo->header;
+	uint8_t *at = flow->to->data + completion->id * SLOT + header;
 	uint8_t want[SLOT];
 	unsigned int n;
 
@@ -65,7 +67,7 @@ static void flow_check(struct flow *flow, const struct completion *completion)
 	REQUIRE(!flow->seen[n]);
 	flow->seen[n] = 1;
 	write_message(want, n);
-	REQUIRE(completion->byte_len == length_of(n));
+	REQUIRE(completion->byte_len == header + length_of(n));
 	REQUIRE(!memcmp(at, want, length_of(n)));
 	REQUIRE(completion->imm == n);
 	if (n < flow->highest)
@@ -220,9 +222,9 @@ EFA_TEST_BOTH(one_cq_for_all)
 	/* SRD takes the way back for granted in nothing but RDMA, so no AH leads back */
 	for (unsigned int round = 0; round < 40; round++) {
 		for (unsigned int i = 0; i < 8; i++) {
-			struct work work = send_work(&to_b, i, from, i * SLOT, SLOT);
+			struct work work = send_work(&to_b, i, from, i * SLOT, MESSAGE);
 
-			fill(from->data + i * SLOT, SLOT, round * 8 + i);
+			fill(from->data + i * SLOT, MESSAGE, round * 8 + i);
 			post_recv_one(b, 100 + i, to, i * SLOT, SLOT);
 			post_one(a, &work);
 		}
@@ -352,12 +354,13 @@ EFA_TEST_BOTH(many_senders)
 		.cq_depth = 256,
 	};
 	struct endpoint *receiver = endpoint_new(peer, &options), *sender[SENDERS];
-	struct buffer *to = buffer_new(receiver->pd, SENDERS * EACH, IBV_ACCESS_LOCAL_WRITE);
+	unsigned int header = endpoint_header(peer, transport), slot = header + 1;
+	struct buffer *to = buffer_new(receiver->pd, SENDERS * EACH * slot, IBV_ACCESS_LOCAL_WRITE);
 	struct ibv_ah *back = ah_new(receiver->pd, &self->gid);
 	unsigned int seen[SENDERS] = { 0 };
 
 	for (unsigned int i = 0; i < SENDERS * EACH; i++)
-		post_recv_one(receiver, i, to, i, 1);
+		post_recv_one(receiver, i, to, i * slot, slot);
 	for (unsigned int i = 0; i < SENDERS; i++) {
 		struct buffer *from;
 		struct route route;
@@ -383,7 +386,7 @@ EFA_TEST_BOTH(many_senders)
 			s++;
 		REQUIRE(s < SENDERS);
 		seen[s]++;
-		CHECK_EQ(to->data[completion.id], 100 + s);
+		CHECK_EQ(to->data[completion.id * slot + header], 100 + s);
 		CHECK_EQ(completion.slid, ah_number(back));
 	}
 	for (unsigned int i = 0; i < SENDERS; i++) {
@@ -399,18 +402,19 @@ EFA_TEST_BOTH(to_itself)
 	struct endpoint *alone = endpoint_new(self, &options);
 	struct route route = route_new(alone, alone);
 	struct buffer *from = buffer_new(alone->pd, 3000, 0);
-	struct buffer *to = buffer_new(alone->pd, 3000, IBV_ACCESS_LOCAL_WRITE);
+	unsigned int header = endpoint_header(self, transport);
+	struct buffer *to = buffer_new(alone->pd, header + 3000, IBV_ACCESS_LOCAL_WRITE);
 	struct work work = send_work(&route, 1, from, 0, 3000);
 	struct completion completion;
 
 	buffer_fill(from, 3);
-	post_recv_one(alone, 2, to, 0, 3000);
+	post_recv_one(alone, 2, to, 0, header + 3000);
 	post_one(alone, &work);
 	cq_wait_many(alone->send_cq, 1);
 	cq_wait(alone->recv_cq, &completion);
 	completion_expect_success(&completion);
 	CHECK_EQ(completion.src_qp, alone->qp->qp_num);
-	buffer_expect(to, 0, 3000, 3);
+	buffer_expect(to, header, 3000, 3);
 }
 
 /* ---- who is there (F-38) ----------------------------------------------------------------- */
@@ -422,7 +426,7 @@ EFA_TEST_BOTH(sender_without_ah)
 	struct endpoint *a = endpoint_new(self, &options), *b = endpoint_new(peer, &options);
 	struct route to_b = route_new(a, b);
 	struct buffer *from = buffer_new(a->pd, 8, 0);
-	struct buffer *to = buffer_new(b->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+	struct buffer *to = buffer_new(b->pd, 100, IBV_ACCESS_LOCAL_WRITE);
 	struct ibv_ah *back = NULL;
 
 	need_caps(EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID, "the adapter does not tell source GIDs");
@@ -432,7 +436,7 @@ EFA_TEST_BOTH(sender_without_ah)
 
 		if (round & 1)
 			back = ah_new(b->pd, &self->gid);
-		post_recv_one(b, round, to, 0, 8);
+		post_recv_one(b, round, to, 0, 100);
 		post_one(a, &work);
 		cq_wait_many(a->send_cq, 1);
 		cq_wait(b->recv_cq, &completion);

@@ -310,19 +310,19 @@ EFA_TEST_BOTH(reset_and_again)
 {
 	struct duo duo = duo_new(&(struct endpoint_options) { .transport = transport });
 	struct buffer *from = buffer_new(duo.a->pd, 8, 0);
-	struct buffer *to = buffer_new(duo.b->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+	struct buffer *to = buffer_new(duo.b->pd, 100, IBV_ACCESS_LOCAL_WRITE);
 	struct work work = send_work(&duo.to_b, 1, from, 0, 8);
 
 	for (unsigned int round = 0; round < 10; round++) {
 		for (unsigned int i = 0; i < 5 + round; i++) {
-			post_recv_one(duo.b, i, to, 0, 8);
+			post_recv_one(duo.b, i, to, 0, 100);
 			post_one(duo.a, &work);
 			cq_wait_many(duo.a->send_cq, 1);
 			cq_wait_many(duo.b->recv_cq, 1);
 		}
 		/* some that nobody will use */
 		for (unsigned int i = 0; i < round; i++)
-			post_recv_one(duo.b, i, to, 0, 8);
+			post_recv_one(duo.b, i, to, 0, 100);
 		REQUIRE(!endpoint_modify(duo.a, IBV_QPS_RESET));
 		REQUIRE(!endpoint_modify(duo.b, IBV_QPS_RESET));
 		REQUIRE(!endpoint_modify(duo.a, IBV_QPS_RTS));

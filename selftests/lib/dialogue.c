@@ -10,7 +10,8 @@
 #include "work.h"
 
 #define WINDOW		32		/* receives posted, messages under way */
-#define SLOT		1024
+#define SLOT		1024		/* of a message and its header */
+#define MESSAGE		(SLOT - 40)
 #define RDMA_SIZE	300000
 
 /**
@@ -45,7 +46,7 @@ static uint32_t seed_of(unsigned int speaker, unsigned int message)
 
 static unsigned int length_of(unsigned int message)
 {
-	return sizeof(message) + message * 53 % (SLOT - sizeof(message));
+	return sizeof(message) + message * 53 % (MESSAGE - sizeof(message));
 }
 
 static void write_message(uint8_t *at, unsigned int speaker, unsigned int message)
@@ -94,8 +95,8 @@ static void side_open(struct side *side)
 
 static void take_message(struct side *side, const struct completion *completion)
 {
-	uint8_t *at = side->in->data + completion->id * SLOT, want[SLOT];
-	unsigned int message;
+	unsigned int header = endpoint_header(side->d->adapter, side->d->transport), message;
+	uint8_t *at = side->in->data + completion->id * SLOT + header, want[SLOT];
 
 	completion_expect_success(completion);
 	memcpy(&message, at, sizeof(message));
@@ -103,7 +104,7 @@ static void take_message(struct side *side, const struct completion *completion)
 		 "message %u came twice or was never sent", message);
 	side->seen[message] = 1;
 	write_message(want, !side->d->speaker, message);
-	LAB_NEED(completion->byte_len == length_of(message) &&
+	LAB_NEED(completion->byte_len == header + length_of(message) &&
 		 !memcmp(at, want, length_of(message)), "message %u is damaged", message);
 	LAB_NEED(completion->src_qp == side->other.address.qpn, "message %u is from QP %u",
 		 message, completion->src_qp);

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "endpoint.h"
 #include "lab.h"
+#include "work.h"
 
 static int drop_pd(void *object)
 {
@@ -238,9 +240,45 @@ struct route route_new(struct endpoint *from, const struct endpoint *to)
 	return route_to(from, &address);
 }
 
+#define HEADER_UNKNOWN	UINT32_MAX
+
+static uint32_t probe_header(const struct adapter *adapter)
+{
+	struct endpoint *endpoint = endpoint_new(adapter, &(struct endpoint_options) {
+		.transport = UD, .inline_data = 8 });
+	struct buffer *buffer = buffer_new(endpoint->pd, 100, IBV_ACCESS_LOCAL_WRITE);
+	struct route route = route_new(endpoint, endpoint);
+	struct work work = send_work(&route, 1, buffer, 0, 8);
+	struct completion completion;
+
+	post_recv_one(endpoint, 1, buffer, 0, 100);
+	post_one(endpoint, &work);
+	cq_wait_many(endpoint->send_cq, 1);
+	cq_wait(endpoint->recv_cq, &completion);
+	completion_expect_success(&completion);
+	LAB_NEED(completion.byte_len >= 8, "a UD message of 8 bytes arrived with %u",
+		 completion.byte_len);
+	return completion.byte_len - 8;
+}
+
+unsigned int endpoint_header(const struct adapter *adapter, enum transport transport)
+{
+	static uint32_t headers[2] = { HEADER_UNKNOWN, HEADER_UNKNOWN };
+	uint32_t *header = &headers[adapter->device == peer->device];
+
+	if (transport != UD)
+		return 0;
+	if (*header == HEADER_UNKNOWN)
+		*header = probe_header(adapter);
+	return *header;
+}
+
 struct duo duo_new2(const struct endpoint_options *a, const struct endpoint_options *b)
 {
-	struct duo duo = { .a = endpoint_new(self, a), .b = endpoint_new(peer, b) };
+	struct duo duo = {
+		.header = endpoint_header(peer, b ? b->transport : SRD),
+		.a = endpoint_new(self, a), .b = endpoint_new(peer, b),
+	};
 
 	duo.to_b = route_new(duo.a, duo.b);
 	duo.to_a = route_new(duo.b, duo.a);

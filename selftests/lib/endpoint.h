@@ -129,14 +129,22 @@ struct address endpoint_address(const struct endpoint *endpoint);
 struct route route_new(struct endpoint *from, const struct endpoint *to);
 struct route route_to(struct endpoint *from, const struct address *to);
 
+/*
+ * Bytes of a receive buffer that lie before the message: UD leaves room for a routing header. Whether
+ * an adapter does so nobody tells, so a message is sent to find out, once for each adapter.
+ */
+unsigned int endpoint_header(const struct adapter *adapter, enum transport transport);
+
 /**
  * struct duo - two endpoints that know each other, the usual scene of a test
  *
  * @a: of the adapter under test, @b: of the peer
+ * @header: endpoint_header() of @b
  */
 struct duo {
 	struct endpoint *a, *b;
 	struct route to_b, to_a;
+	unsigned int header;
 };
 
 /* the same on both sides, but inline data is for A: the peer may be an adapter of another kind */
