@@ -35,23 +35,21 @@ sort_adapters()
 	done
 }
 
-# QEMU does not try twice: the sockets must be there before it starts.
+# QEMU does not try twice: the model's sockets must be there before it starts.
 start_model()
 {
-	local model=$build/model/dvq-model socket tries=100
+	local model=$build/model/dvq-model tries=200
 
 	[ -x "$model" ] || lab_failure "$model is missing: run 'make model' first"
 	start "$model" --control "$run_dir/ctl.sock" "${model_devices[@]}" > "$log/model.log" 2>&1
 	model_pid=$!
-	for socket in "${adapter_sockets[@]}" ctl.sock; do
-		until [ -S "$run_dir/$socket" ]; do
-			tries=$((tries - 1))
-			if [ $tries = 0 ] || ! kill -0 "$model_pid" 2> /dev/null; then
-				tail -n 5 "$log/model.log" >&2
-				lab_failure "the model did not start: see $log/model.log"
-			fi
-			sleep 0.05
-		done
+	until grep -qx ready "$log/model.log"; do
+		tries=$((tries - 1))
+		if [ $tries = 0 ] || ! kill -0 "$model_pid" 2> /dev/null; then
+			tail -n 5 "$log/model.log" >&2
+			lab_failure "the model did not start: see $log/model.log"
+		fi
+		sleep 0.05
 	done
 }
 

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Everything is built below $(OUT); the source tree stays clean. `make help` lists the targets.
+
+ROOT	:= $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
+VM	:= $(ROOT)/selftests/vm
+
+# The kernel whose headers the modules are built with, and where to.
+KDIR	?= /lib/modules/$(shell uname -r)/build
+OUT	?= $(ROOT)/build/host
+
+# The guest's Debian release, and what to run in it.
+SUITE	?= forky
+PLANS	?=
+ADAPTERS ?= efa efa ionic
+
+JOBS	?= $(shell nproc)
+
+export ROOT
+
+all: modules library
+
+help:
+	@sed -n 's/^## //p' $(ROOT)/Makefile
+
+## make                  modules for the running kernel, and the library
+## make modules          modules; KDIR= names other kernel headers, OUT= another directory (build/host)
+## make library          libdvq and its pkg-config file
+## make install          both, and depmod; prefix= and DESTDIR= as usual (root)
+##
+## make demo             a guest with both adapters and the manual pages' calls (root)
+## make check            all tests: native, and in guests of SUITE= (forky); PLANS= picks some (root)
+## make check-all        the same on every suite (root)
+## make check-oracle     the models under the in-tree drivers (root)
+## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
+## make deps             installs the packages that the lab needs on this machine (root)
+##
+## make suite            modules, library and tests for SUITE=, into build/SUITE (root)
+## make model            the model process, build/model/dvq-model
+## make native           the tests that need no guest
+## make style            shellcheck and sparse
+## make clean            removes build/ (images of guests stay in /var/cache/dvq)
+##
+## Tests on hardware: make -C selftests run_tests DVQ_DEV=NAME (Documentation/selftests.rst)
+
+# ---- building ---------------------------------------------------------------------------------------
+
+# Kbuild writes next to the sources (a directory of its own it knows only from 6.13 on): so they are
+# links in a directory of ours. Links to files that are gone go.
+TREE	:= $(OUT)/kernel
+
+tree:
+	@[ -e $(KDIR)/Makefile ] || { \
+		echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r), or set KDIR=" >&2; \
+		exit 1; }
+	@mkdir -p $(TREE)
+	@find $(TREE) -xtype l -delete
+	@cp -rsf $(ROOT)/Kbuild $(ROOT)/kernel $(ROOT)/include $(wildcard $(ROOT)/debian) $(TREE)/
+
+modules: tree
+	$(MAKE) -C $(KDIR) M=$(TREE) modules
+
+library:
+	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib
+
+tests: library
+	$(MAKE) -C $(ROOT)/selftests OUT=$(OUT)
+
+model:
+	$(MAKE) -C $(ROOT)/selftests/model
+
+native: model
+	$(MAKE) -C $(ROOT)/selftests/model tests
+	$(MAKE) -C $(ROOT)/selftests native
+
+install: modules library
+	$(call root)
+	$(MAKE) -C $(KDIR) M=$(TREE) modules_install
+	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib install
+
+clean:
+	rm -rf $(ROOT)/build
+
+# ---- the lab ----------------------------------------------------------------------------------------
+
+root	= @[ "$$(id -u)" = 0 ] || { echo "run as root: make $@" >&2; exit 1; }
+
+deps:
+	$(call root)
+	@$(VM)/deps
+
+# One at a time: two would write the same files.
+suite: deps
+	$(call root)
+	@mkdir -p $(ROOT)/build
+	@release=$$(cat $$($(VM)/image $(SUITE))/release) && \
+	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) OUT=/dvq/build/$(SUITE) \
+		KDIR=/lib/modules/$$release/build modules tests
+
+check: deps
+	$(call root)
+	$(MAKE) -j $(JOBS) native
+	$(MAKE) suite
+	@$(VM)/check --suite $(SUITE) $(PLANS)
+
+check-all: deps
+	$(call root)
+	@for suite in $(notdir $(wildcard $(VM)/suites/*)); do \
+		$(MAKE) check SUITE=$$suite || failed="$$failed $$suite"; \
+	done; \
+	[ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
+
+shell: deps
+	$(call root)
+	$(MAKE) -j $(JOBS) model
+	$(MAKE) suite
+	@$(VM)/run --suite $(SUITE) --cpus 4 --load dvq $(ADAPTERS:%=--adapter %) --shell
+
+style: deps
+	shellcheck $(shell grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
+	$(VM)/inroot $(SUITE) -- make OUT=/dvq/build/style C=2 W=1 modules
+
+.PHONY: all help tree modules library tests model native install clean deps suite check check-all \
+	shell style

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Test plans: one file in plan/ per guest. Sourced by check (host) and guest-tests (guest).
+#
+# A plan is lines of a keyword and its value; '#' begins a comment line.
+#
+#   adapter, cpus, mem, load, guests, append, timeout
+#                 as the options of selftests/vm/run
+#   suites        the suites it is for; without this line, all
+#   test          a program of selftests/ with arguments; VARIABLE=VALUE words before it go to its
+#                 environment. They run in this order, in each guest of the plan
+
+# plan_values PLAN KEYWORD: the values of all its lines, one per line
+plan_values()
+{
+	sed -n "s/^$2[[:space:]]\{1,\}//p" "$vm/plan/$1"
+}
+
+# plan_tests PLAN: per test its name for reports and files, then its words
+plan_tests()
+{
+	local line word name
+	local -A seen=()
+
+	while read -r line; do
+		name=''
+		for word in $line; do
+			case $name:$word in
+			:*=*) ;;
+			*) name+=${name:+ }$word ;;
+			esac
+		done
+		name=$(tr -c 'A-Za-z0-9_.\n' - <<< "$name")
+		seen[$name]=$((${seen[$name]:-0} + 1))
+		[ "${seen[$name]}" = 1 ] || name+=-${seen[$name]}
+		echo "$name $line"
+	done < <(plan_values "$1" test)
+}
+
+plan_check()
+{
+	local keyword value number=0
+
+	[ -f "$vm/plan/$1" ] || die "no plan '$1'; there are: $(cd "$vm/plan" && ls -x)"
+	while read -r keyword value; do
+		number=$((number + 1))
+		case $keyword in
+		'' | \#*) ;;
+		adapter | cpus | mem | load | guests | append | timeout | suites | test)
+			[ -n "$value" ] || die "plan/$1:$number: '$keyword' has no value"
+			;;
+		*) die "plan/$1:$number: unknown keyword '$keyword'" ;;
+		esac
+	done < "$vm/plan/$1"
+	[ -n "$(plan_values "$1" test)" ] || die "plan/$1 has no test"
+}
+
+# run_test DIRECTORY NAME SECONDS COMMAND...: leaves NAME.tap and, when it has ended, NAME.status
+run_test()
+{
+	local dir=$1 name=$2 seconds=$3 status=0
+
+	shift 3
+	timeout --kill-after=5 "$seconds" "$@" > "$dir/$name.tap" 2>&1 < /dev/null || status=$?
+	echo $status > "$dir/$name.status"
+}
