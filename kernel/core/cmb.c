@@ -1,167 +1,220 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Controller memory: for a work queue, or as DVQ_OBJECT_CMB, a region that a process
- * owns and maps.
+ * Controller memory that processes map.
  *
- * The region's pages belong to its mmap entry, not to the queue or uverbs object:
- * freeing that only takes the key away, and the pages go back to the driver when the
- * last mapping is gone too.
+ * A *pool* is memory that was reserved from the driver in one piece: what a region
+ * (DVQ_OBJECT_CMB) consists of. A *piece* is the memory of one work queue, from a pool
+ * that the policy of its PD names, or else reserved from the driver by itself.
+ *
+ * Memory belongs to the mmap entry that shows it, not to the queue or region: that only
+ * takes the key away, and the memory goes back when the last mapping is gone too. A pool
+ * goes back when no entry, piece or policy refers to it.
  */
-#define UVERBS_MODULE_NAME dvq
-
+#include <linux/genalloc.h>
+#include <linux/kref.h>
+#include <linux/log2.h>
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/uverbs_ioctl.h>
-#include <rdma/uverbs_named_ioctl.h>
 
 #include "core.h"
 
-struct cmb_region {
-	struct dvq_mmap entry;
+/* ---- pools ------------------------------------------------------------------- */
+
+/**
+ * struct dvq_pool - memory of a region
+ * @users: entries, pieces and policies that refer to it
+ * @dev: where it comes from
+ * @cmb: all of it
+ * @space: what pieces are made of; addresses are those of @cmb
+ */
+struct dvq_pool {
+	struct kref users;
 	struct dvq_device *dev;
 	struct dvq_cmb cmb;
+	struct gen_pool *space;
 };
 
-static void give_back(struct dvq_mmap *entry)
+static int create_space(struct dvq_pool *pool)
 {
-	struct cmb_region *region = container_of(entry, struct cmb_region, entry);
-
-	region->dev->ops->cmb_put(region->dev, &region->cmb);
+	pool->space = gen_pool_create(ilog2(pool->dev->info.cmb_page), NUMA_NO_NODE);
+	if (!pool->space)
+		return -ENOMEM;
+	/* A driver's own blocks are as large and aligned as the next power of two. */
+	gen_pool_set_algo(pool->space, gen_pool_first_fit_order_align, NULL);
+	return gen_pool_add(pool->space, pool->cmb.addr, pool->cmb.length, NUMA_NO_NODE);
 }
 
-static struct cmb_region *new_region(struct dvq_ucontext *ctx, const struct dvq_cmb *wanted,
-				     enum dvq_mmap_kind kind)
+static void destroy_space(struct dvq_pool *pool)
 {
-	struct dvq_device *dev = to_dvq_device(ctx->ibucontext.device);
-	struct cmb_region *region;
+	if (pool->space)
+		gen_pool_destroy(pool->space);
+}
+
+struct dvq_pool *dvq_pool_create(struct dvq_device *dev, size_t length)
+{
+	struct dvq_pool *pool;
 	int ret;
 
-	region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
-	if (!region)
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL_ACCOUNT);
+	if (!pool)
 		return ERR_PTR(-ENOMEM);
-
-	region->dev = dev;
-	region->cmb = *wanted;
-	ret = dev->ops->cmb_get(dev, &region->cmb);
+	kref_init(&pool->users);
+	pool->dev = dev;
+	pool->cmb.length = length;
+	ret = dev->ops->cmb_get(dev, &pool->cmb);
 	if (ret)
-		goto free_region;
-
-	region->entry.kind = kind;
-	region->entry.phys = region->cmb.addr;
-	region->entry.length = region->cmb.length;
-	region->entry.release = give_back;
-	ret = dvq_mmap_publish(ctx, &region->entry);
+		goto free_pool;
+	ret = create_space(pool);
 	if (ret)
-		goto put_cmb;
-	return region;
+		goto destroy_space;
+	return pool;
 
-put_cmb:
-	dev->ops->cmb_put(dev, &region->cmb);
-free_region:
-	kfree(region);
+destroy_space:
+	destroy_space(pool);
+	dev->ops->cmb_put(dev, &pool->cmb);
+free_pool:
+	kfree(pool);
 	return ERR_PTR(ret);
 }
 
-struct dvq_mmap *dvq_cmb_mmap(struct dvq_ucontext *ctx, struct dvq_cmb *cmb,
-			      enum dvq_mmap_kind kind)
+static void free_pool(struct kref *users)
 {
-	struct cmb_region *region = new_region(ctx, cmb, kind);
+	struct dvq_pool *pool = container_of(users, struct dvq_pool, users);
 
-	if (IS_ERR(region))
-		return ERR_CAST(region);
-	*cmb = region->cmb;
-	return &region->entry;
-}
-EXPORT_SYMBOL_GPL(dvq_cmb_mmap);
-
-static int put_info(struct uverbs_attr_bundle *attrs, u16 attr, const struct cmb_region *region)
-{
-	struct dvq_cmb_info info = {
-		.length = region->cmb.length,
-		.key = dvq_mmap_key(&region->entry),
-	};
-
-	return uverbs_copy_to_struct_or_zero(attrs, attr, &info, sizeof(info));
+	destroy_space(pool);
+	pool->dev->ops->cmb_put(pool->dev, &pool->cmb);
+	kfree(pool);
 }
 
-static int UVERBS_HANDLER(DVQ_METHOD_CMB_ALLOC)(struct uverbs_attr_bundle *attrs)
+struct dvq_pool *dvq_pool_get(struct dvq_pool *pool)
 {
-	struct ib_uobject *uobj = uverbs_attr_get_uobject(attrs, DVQ_ATTR_CMB_ALLOC_HANDLE);
-	struct dvq_ucontext *ctx = container_of(attrs->context, struct dvq_ucontext, ibucontext);
-	struct dvq_device *dev = to_dvq_device(attrs->context->device);
-	struct dvq_cmb wanted = {};
-	struct dvq_cmb_alloc req;
-	struct cmb_region *region;
+	if (pool)
+		kref_get(&pool->users);
+	return pool;
+}
+
+void dvq_pool_put(struct dvq_pool *pool)
+{
+	if (pool)
+		kref_put(&pool->users, free_pool);
+}
+EXPORT_SYMBOL_GPL(dvq_pool_put);
+
+u64 dvq_pool_free_bytes(struct dvq_pool *pool)
+{
+	return gen_pool_avail(pool->space);
+}
+EXPORT_SYMBOL_GPL(dvq_pool_free_bytes);
+
+size_t dvq_pool_length(const struct dvq_pool *pool)
+{
+	return pool->cmb.length;
+}
+
+static void whole_released(struct dvq_mmap *entry)
+{
+	dvq_pool_put(container_of(entry, struct dvq_pool_mmap, entry)->pool);
+}
+
+struct dvq_pool_mmap *dvq_pool_mmap(struct dvq_ucontext *ctx, struct dvq_pool *pool)
+{
+	struct dvq_pool_mmap *whole;
 	int ret;
 
-	ret = uverbs_copy_from_or_zero(&req, attrs, DVQ_ATTR_CMB_ALLOC_REQ);
-	if (ret)
-		return ret;
-	if (!dev->ops) {
-		ibdev_dbg(&dev->ibdev, "no controller memory to allocate\n");
-		return -EOPNOTSUPP;
+	whole = kzalloc(sizeof(*whole), GFP_KERNEL_ACCOUNT);
+	if (!whole)
+		return ERR_PTR(-ENOMEM);
+	whole->pool = pool;
+	whole->entry.kind = DVQ_MMAP_DEVICE_MEM;
+	whole->entry.phys = pool->cmb.addr;
+	whole->entry.length = pool->cmb.length;
+	whole->entry.release = whole_released;
+	ret = dvq_mmap_publish(ctx, &whole->entry);
+	if (ret) {
+		kfree(whole);
+		return ERR_PTR(ret);
 	}
-	if (!req.length || req.flags || req.reserved)
-		return -EINVAL;
-	if (req.length > dev->info.cmb_bytes)
+	dvq_pool_get(pool);
+	return whole;
+}
+
+/* ---- pieces ------------------------------------------------------------------ */
+
+/**
+ * struct piece - memory of a work queue
+ * @entry: how it is mapped
+ * @dev: where it comes from
+ * @pool: what it is a part of, or NULL
+ * @place: its address there
+ * @cmb: what it is
+ */
+struct piece {
+	struct dvq_mmap entry;
+	struct dvq_device *dev;
+	struct dvq_pool *pool;
+	unsigned long place;
+	struct dvq_cmb cmb;
+};
+
+static int take_from_pool(struct piece *piece, struct dvq_pool *pool)
+{
+	piece->place = gen_pool_alloc(pool->space, piece->cmb.length);
+	if (!piece->place)
 		return -ENOSPC;
-
-	wanted.length = round_up(req.length, dev->info.cmb_page);
-	region = new_region(ctx, &wanted, DVQ_MMAP_DEVICE_MEM);
-	if (IS_ERR(region))
-		return PTR_ERR(region);
-
-	uobj->object = region;
-	uverbs_finalize_uobj_create(attrs, DVQ_ATTR_CMB_ALLOC_HANDLE);
-	return put_info(attrs, DVQ_ATTR_CMB_ALLOC_INFO, region);
-}
-
-static int UVERBS_HANDLER(DVQ_METHOD_CMB_QUERY)(struct uverbs_attr_bundle *attrs)
-{
-	return put_info(attrs, DVQ_ATTR_CMB_QUERY_INFO,
-			uverbs_attr_get_obj(attrs, DVQ_ATTR_CMB_QUERY_HANDLE));
-}
-
-static int free_region_object(struct ib_uobject *uobj, enum rdma_remove_reason why,
-			      struct uverbs_attr_bundle *attrs)
-{
-	struct cmb_region *region = uobj->object;
-
-	dvq_mmap_remove(&region->entry);
+	piece->pool = dvq_pool_get(pool);
+	piece->dev->ops->cmb_part(piece->dev, &pool->cmb, piece->place - pool->cmb.addr,
+				  &piece->cmb);
 	return 0;
 }
 
-DECLARE_UVERBS_NAMED_METHOD(
-	DVQ_METHOD_CMB_ALLOC,
-	UVERBS_ATTR_IDR(DVQ_ATTR_CMB_ALLOC_HANDLE, DVQ_OBJECT_CMB, UVERBS_ACCESS_NEW,
-			UA_MANDATORY),
-	UVERBS_ATTR_PTR_IN(DVQ_ATTR_CMB_ALLOC_REQ,
-			   UVERBS_ATTR_STRUCT(struct dvq_cmb_alloc, reserved),
-			   UA_MANDATORY),
-	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_CMB_ALLOC_INFO,
-			    UVERBS_ATTR_STRUCT(struct dvq_cmb_info, key),
-			    UA_MANDATORY));
+static void give_back(struct piece *piece)
+{
+	if (piece->pool) {
+		gen_pool_free(piece->pool->space, piece->place, piece->cmb.length);
+		dvq_pool_put(piece->pool);
+	} else {
+		piece->dev->ops->cmb_put(piece->dev, &piece->cmb);
+	}
+}
 
-DECLARE_UVERBS_NAMED_METHOD(
-	DVQ_METHOD_CMB_QUERY,
-	UVERBS_ATTR_IDR(DVQ_ATTR_CMB_QUERY_HANDLE, DVQ_OBJECT_CMB, UVERBS_ACCESS_READ,
-			UA_MANDATORY),
-	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_CMB_QUERY_INFO,
-			    UVERBS_ATTR_STRUCT(struct dvq_cmb_info, key),
-			    UA_MANDATORY));
+static void piece_released(struct dvq_mmap *entry)
+{
+	give_back(container_of(entry, struct piece, entry));
+}
 
-DECLARE_UVERBS_NAMED_METHOD_DESTROY(
-	DVQ_METHOD_CMB_FREE,
-	UVERBS_ATTR_IDR(DVQ_ATTR_CMB_FREE_HANDLE, DVQ_OBJECT_CMB, UVERBS_ACCESS_DESTROY,
-			UA_MANDATORY));
+static int publish_piece(struct dvq_ucontext *ctx, struct piece *piece, enum dvq_mmap_kind kind)
+{
+	piece->entry.kind = kind;
+	piece->entry.phys = piece->cmb.addr;
+	piece->entry.length = piece->cmb.length;
+	piece->entry.release = piece_released;
+	return dvq_mmap_publish(ctx, &piece->entry);
+}
 
-DECLARE_UVERBS_NAMED_OBJECT(DVQ_OBJECT_CMB,
-			    UVERBS_TYPE_ALLOC_IDR(free_region_object),
-			    &UVERBS_METHOD(DVQ_METHOD_CMB_ALLOC),
-			    &UVERBS_METHOD(DVQ_METHOD_CMB_QUERY),
-			    &UVERBS_METHOD(DVQ_METHOD_CMB_FREE));
+struct dvq_mmap *dvq_cmb_mmap(struct dvq_ucontext *ctx, struct dvq_pool *pool,
+			      struct dvq_cmb *cmb, enum dvq_mmap_kind kind)
+{
+	struct dvq_device *dev = to_dvq_device(ctx->ibucontext.device);
+	struct piece *piece;
+	int ret;
 
-const struct uapi_definition dvq_cmb_defs[] = {
-	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(DVQ_OBJECT_CMB),
-	{},
-};
+	piece = kzalloc(sizeof(*piece), GFP_KERNEL_ACCOUNT);
+	if (!piece)
+		return ERR_PTR(-ENOMEM);
+	piece->dev = dev;
+	piece->cmb = *cmb;
+	ret = pool ? take_from_pool(piece, pool) : dev->ops->cmb_get(dev, &piece->cmb);
+	if (ret)
+		goto free_piece;
+	ret = publish_piece(ctx, piece, kind);
+	if (ret)
+		goto give_back;
+	*cmb = piece->cmb;
+	return &piece->entry;
+
+give_back:
+	give_back(piece);
+free_piece:
+	kfree(piece);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_GPL(dvq_cmb_mmap);

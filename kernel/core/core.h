@@ -5,7 +5,22 @@
 
 #include "dvq.h"
 
-extern const struct uapi_definition dvq_cmb_defs[];
+extern const struct uapi_definition dvq_region_defs[];
+
+/**
+ * struct dvq_pool_mmap - all of a pool, offered to a context
+ * @entry: holds a reference to @pool until no process maps it any more
+ * @pool: the pool
+ */
+struct dvq_pool_mmap {
+	struct dvq_mmap entry;
+	struct dvq_pool *pool;
+};
+
+struct dvq_pool *dvq_pool_create(struct dvq_device *dev, size_t length);
+struct dvq_pool *dvq_pool_get(struct dvq_pool *pool);
+size_t dvq_pool_length(const struct dvq_pool *pool);
+struct dvq_pool_mmap *dvq_pool_mmap(struct dvq_ucontext *ctx, struct dvq_pool *pool);
 
 /* Sub-CQs of each pipeline that there is a ring on. */
 static inline u32 dvq_sub_cqs(const struct dvq_cq *cq)

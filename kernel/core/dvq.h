@@ -29,6 +29,7 @@
 #include "placement.h"
 
 struct dvq_device;
+struct dvq_pool;
 
 /**
  * struct dvq_cmb - a region of controller memory
@@ -53,10 +54,14 @@ struct dvq_cmb {
  *	or -ENOSPC. May sleep.
  * @cmb_put: give it back. May be called under mmap_lock (from mmap_free), so it
  *	must not take a lock that is held across a user copy. Cannot fail.
+ * @cmb_part: fill @part, of which length and expdb_size are given, for what begins at
+ *	@offset in @whole; never given back by itself. Cannot fail.
  */
 struct dvq_ops {
 	int (*cmb_get)(struct dvq_device *dev, struct dvq_cmb *cmb);
 	void (*cmb_put)(struct dvq_device *dev, struct dvq_cmb *cmb);
+	void (*cmb_part)(struct dvq_device *dev, const struct dvq_cmb *whole, size_t offset,
+			 struct dvq_cmb *part);
 };
 
 /**
@@ -168,16 +173,17 @@ static inline u64 dvq_mmap_key(const struct dvq_mmap *entry)
 }
 
 /**
- * dvq_cmb_mmap() - reserve controller memory for a queue, and offer it to a context
+ * dvq_cmb_mmap() - take controller memory for a queue, and offer it to a context
  * @ctx: who may map it
+ * @pool: where to take it from; NULL: from what the device has left
  * @cmb: what is wanted; filled with what it is
  * @kind: DVQ_MMAP_DEVICE_MEM or DVQ_MMAP_REGISTERS
  *
  * Return: the entry, to be given to dvq_mmap_remove() when the device has let go of the
  * memory, or an ERR_PTR. The memory goes back when no process maps it any more.
  */
-struct dvq_mmap *dvq_cmb_mmap(struct dvq_ucontext *ctx, struct dvq_cmb *cmb,
-			      enum dvq_mmap_kind kind);
+struct dvq_mmap *dvq_cmb_mmap(struct dvq_ucontext *ctx, struct dvq_pool *pool,
+			      struct dvq_cmb *cmb, enum dvq_mmap_kind kind);
 
 /**
  * struct dvq_ring - ring memory of the kernel that user space and device share
@@ -207,12 +213,15 @@ struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *
 
 /**
  * struct dvq_pd - first member of a driver's PD
- * @lock: protects @policy
+ * @lock: protects @policy and @pool
+ * @policy: what queues of the PD may get
+ * @pool: where from, or NULL
  */
 struct dvq_pd {
 	struct ib_pd ibpd;
 	spinlock_t lock;
 	struct dvq_pd_policy policy;
+	struct dvq_pool *pool;
 };
 
 static inline struct dvq_pd *to_dvq_pd(struct ib_pd *ibpd)
@@ -221,7 +230,14 @@ static inline struct dvq_pd *to_dvq_pd(struct ib_pd *ibpd)
 }
 
 void dvq_pd_init(struct dvq_pd *pd);
-struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd);
+void dvq_pd_cleanup(struct dvq_pd *pd);
+
+/* @pool: where to put the pool, to be given to dvq_pool_put() */
+struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd, struct dvq_pool **pool);
+
+/* NULL is fine. */
+void dvq_pool_put(struct dvq_pool *pool);
+u64 dvq_pool_free_bytes(struct dvq_pool *pool);
 
 #define DVQ_PIPELINES	2
 

@@ -25,7 +25,7 @@ void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops)
 	atomic_set(&dev->ahs, 0);
 	atomic64_set(&dev->cmb_free, 0);
 	atomic64_set(&dev->mmap_errors, 0);
-	/* No released driver has ever put a receive queue there, yet libionic asks for it always. */
+	/* libionic asks for every receive queue, and no released driver has ever granted it. */
 	dev->sq_mode = DVQ_MODE_ON;
 	dev->rq_mode = DVQ_MODE_EXPLICIT;
 	atomic64_set(&dev->next_uid, 0);
@@ -44,15 +44,23 @@ void dvq_pd_init(struct dvq_pd *pd)
 {
 	spin_lock_init(&pd->lock);
 	memset(&pd->policy, 0, sizeof(pd->policy));
+	pd->pool = NULL;
 }
 EXPORT_SYMBOL_GPL(dvq_pd_init);
 
-struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd)
+void dvq_pd_cleanup(struct dvq_pd *pd)
+{
+	dvq_pool_put(pd->pool);
+}
+EXPORT_SYMBOL_GPL(dvq_pd_cleanup);
+
+struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd, struct dvq_pool **pool)
 {
 	struct dvq_pd_policy policy;
 
 	spin_lock(&pd->lock);
 	policy = pd->policy;
+	*pool = dvq_pool_get(pd->pool);
 	spin_unlock(&pd->lock);
 	return policy;
 }

@@ -39,6 +39,25 @@ static bool place_is_valid(u32 place)
 	return !(place & needs_cmb) || place & DVQ_PLACE_CMB;
 }
 
+/* The pool that the policy names, with a reference, or NULL. */
+static struct dvq_pool *find_pool(struct uverbs_attr_bundle *attrs)
+{
+	struct dvq_pool_mmap *region = uverbs_attr_get_obj(attrs, DVQ_ATTR_SET_PD_POLICY_POOL);
+
+	return IS_ERR(region) ? NULL : dvq_pool_get(region->pool);
+}
+
+static void set_policy(struct dvq_pd *pd, const struct dvq_pd_policy *policy,
+		       struct dvq_pool *pool)
+{
+	spin_lock(&pd->lock);
+	pd->policy = *policy;
+	swap(pd->pool, pool);
+	spin_unlock(&pd->lock);
+	/* May sleep, so not under the lock. */
+	dvq_pool_put(pool);
+}
+
 static int UVERBS_HANDLER(DVQ_METHOD_SET_PD_POLICY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs, DVQ_ATTR_SET_PD_POLICY_PD);
@@ -59,17 +78,17 @@ static int UVERBS_HANDLER(DVQ_METHOD_SET_PD_POLICY)(struct uverbs_attr_bundle *a
 		return -EOPNOTSUPP;
 	}
 
-	spin_lock(&pd->lock);
-	pd->policy = policy;
-	spin_unlock(&pd->lock);
+	set_policy(pd, &policy, find_pool(attrs));
 	return 0;
 }
 
 static int UVERBS_HANDLER(DVQ_METHOD_GET_PD_POLICY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_pd *ibpd = uverbs_attr_get_obj(attrs, DVQ_ATTR_GET_PD_POLICY_PD);
-	struct dvq_pd_policy policy = dvq_pd_policy(to_dvq_pd(ibpd));
+	struct dvq_pool *pool;
+	struct dvq_pd_policy policy = dvq_pd_policy(to_dvq_pd(ibpd), &pool);
 
+	dvq_pool_put(pool);
 	return uverbs_copy_to_struct_or_zero(attrs, DVQ_ATTR_GET_PD_POLICY_POLICY, &policy,
 					     sizeof(policy));
 }
@@ -181,7 +200,9 @@ DECLARE_UVERBS_NAMED_METHOD(
 			UA_MANDATORY),
 	UVERBS_ATTR_PTR_IN(DVQ_ATTR_SET_PD_POLICY_POLICY,
 			   UVERBS_ATTR_STRUCT(struct dvq_pd_policy, rq),
-			   UA_MANDATORY));
+			   UA_MANDATORY),
+	UVERBS_ATTR_IDR(DVQ_ATTR_SET_PD_POLICY_POOL, DVQ_OBJECT_CMB, UVERBS_ACCESS_READ,
+			UA_OPTIONAL));
 
 DECLARE_UVERBS_NAMED_METHOD(
 	DVQ_METHOD_GET_PD_POLICY,
@@ -234,7 +255,7 @@ DECLARE_UVERBS_GLOBAL_METHODS(DVQ_OBJECT,
 
 const struct uapi_definition dvq_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(DVQ_OBJECT),
-	UAPI_DEF_CHAIN(dvq_cmb_defs),
+	UAPI_DEF_CHAIN(dvq_region_defs),
 	{},
 };
 EXPORT_SYMBOL_GPL(dvq_uapi_defs);

@@ -75,7 +75,7 @@ static void ring_cq(struct dion_aq *aq, u8 ring, u32 index)
 	ring_doorbell(aq, aq->dev->eth.rdma.cq.qtype, aq->cq.id, ring, index % CQ_DEPTH);
 }
 
-/* ---- to the device ---------------------------------------------------------------- */
+/* ---- to the device ----------------------------------------------------------- */
 
 /* One slot of the ring, and as much of the CQ, is never used: full is not empty. */
 static bool fits(const struct dion_aq *aq, const struct command *cmd)
@@ -120,7 +120,7 @@ static void give_commands(struct dion_aq *aq)
 			      aq->posted % AQ_DEPTH);
 }
 
-/* ---- from the device ---------------------------------------------------------------- */
+/* ---- from the device --------------------------------------------------------- */
 
 static void finish(struct command *cmd, int result)
 {
@@ -154,7 +154,7 @@ static void take_answer(struct dion_aq *aq, const struct ionic_aq_cqe *cqe)
 
 	if (!answers(aq, cqe, cmd)) {
 		ibdev_warn_ratelimited(&aq->dev->dvq.ibdev,
-				       "admin queue %u: an answer that nobody waits for: %#x, slot %u\n",
+				       "admin queue %u: unexpected answer %#x, slot %u\n",
 				       aq->id, be32_to_cpu(cqe->qid_type_flags),
 				       be16_to_cpu(cqe->index));
 		return;
@@ -236,7 +236,7 @@ static void watch(struct work_struct *work)
 	}
 }
 
-/* ---- callers ---------------------------------------------------------------------------- */
+/* ---- callers ----------------------------------------------------------------- */
 
 /**
  * dion_admin_exec() - have the device execute a command
@@ -366,7 +366,7 @@ void dion_admin_close(struct dion_dev *dev)
 		close_one(&dev->aqs[i]);
 }
 
-/* ---- begin and end ----------------------------------------------------------------------- */
+/* ---- begin and end ----------------------------------------------------------- */
 
 static int alloc_rings(struct dion_aq *aq)
 {

@@ -37,7 +37,7 @@ int dion_ring_check(struct dion_dev *dev, const struct dvq_ionic_ring *ring, u8 
 	return 0;
 }
 
-/* ---- events ----------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------ */
 
 static struct ib_cq *to_ibcq(struct dion_hw_cq *hw)
 {
@@ -63,7 +63,7 @@ static void failed(struct dion_hw_cq *hw)
 	ibcq->event_handler(&event, ibcq->cq_context);
 }
 
-/* ---- one ring ----------------------------------------------------------------------------- */
+/* ---- one ring ---------------------------------------------------------------- */
 
 static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring,
 		   const struct dvq_ionic_ring *from, u32 eq, u16 pid)
@@ -147,7 +147,7 @@ static int destroy_ring(struct dion_dev *dev, struct dion_cq_ring *ring)
 	return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- all of it --------------------------------------------------------------- */
 
 static void fill_record(struct dion_cq *cq, u8 pipeline, const struct dvq_ionic_ring *from,
 			const struct dion_ucontext *ctx)

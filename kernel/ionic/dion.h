@@ -71,7 +71,7 @@ struct ionic_lif;
 #define DION_MAX_WR		(BIT(16) - 1)
 #define DION_MAX_CQE		(DION_MAX_WR - IONIC_CQE_SPARE)
 
-/* ---- the Ethernet driver --------------------------------------------------------- */
+/* ---- the Ethernet driver ----------------------------------------------------- */
 
 #define DION_EXPRESS_SIZES	4	/* of entries: 64, 128, 256, 512 bytes */
 #define DION_EXPRESS_LOG2_MIN	6
@@ -91,6 +91,8 @@ struct ionic_lif;
  * @rdma: the RDMA part of what the LIF says of itself
  * @express_queues: mask of enum dvq_ionic_expdb_queues
  * @express_sizes: mask of enum dvq_ionic_expdb_sizes
+ * @express_windows: for each of them where controller memory is seen with express
+ *	doorbells, or 0
  * @cmb_bytes: controller memory, 0: none
  * @asic_rev: revision of the chip
  * @fw_version: of the firmware, terminated
@@ -109,6 +111,7 @@ struct dion_ethernet {
 	struct ionic_rdma_identity rdma;
 	u8 express_queues;
 	u8 express_sizes;
+	phys_addr_t express_windows[DION_EXPRESS_SIZES];
 	u64 cmb_bytes;
 	u8 asic_rev;
 	char fw_version[IONIC_REG_TEXT_SIZE + 1];
@@ -125,7 +128,7 @@ int dion_ethernet_get_cmb(const struct dion_ethernet *eth, int order, u8 stride_
 			  u32 *page, phys_addr_t *addr, bool *express);
 void dion_ethernet_put_cmb(const struct dion_ethernet *eth, u32 page, int order);
 
-/* ---- numbers ----------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------- */
 
 /**
  * struct dion_numbers - a range of numbers, given out in turn so that one comes again
@@ -169,7 +172,7 @@ int dion_qids_get(struct dion_qids *qids, u8 pipelines, u32 *qid);
 void dion_qids_put(struct dion_qids *qids, u32 qid);
 u8 dion_qids_pipeline(const struct dion_qids *qids, u32 qid);
 
-/* ---- events ------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------ */
 
 /**
  * struct dion_hw_cq - a CQ of the device, as event handlers find it
@@ -216,7 +219,7 @@ int dion_eqs_create(struct dion_dev *dev);
 void dion_eqs_destroy(struct dion_dev *dev);
 u32 dion_eq_for(const struct dion_dev *dev, u32 comp_vector, u8 pipeline);
 
-/* ---- admin queues ----------------------------------------------------------------------- */
+/* ---- admin queues ------------------------------------------------------------ */
 
 /**
  * struct dion_aq - an RDMA admin queue and its CQ
@@ -278,7 +281,7 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 int dion_admin_exec_stats(struct dion_dev *dev, enum ionic_aq_op op, u32 qp, dma_addr_t addr,
 			  size_t length);
 
-/* ---- device ------------------------------------------------------------------------------- */
+/* ---- device ------------------------------------------------------------------ */
 
 /**
  * struct dion_stats - counters that the device has
@@ -366,7 +369,7 @@ void dion_device_fail(struct dion_dev *dev);
 void dion_device_stop(struct dion_dev *dev);
 void dion_device_init(struct dion_dev *dev);
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------ */
 
 /**
  * struct dion_pagelist - memory as a command describes it
@@ -402,7 +405,7 @@ struct dion_header {
 
 struct dion_header *dion_header_new(const struct rdma_ah_attr *attr, u16 udp_port, u8 ecn);
 
-/* ---- objects of the verbs --------------------------------------------------------------------- */
+/* ---- objects of the verbs ---------------------------------------------------- */
 
 struct dion_ucontext {
 	struct dvq_ucontext dvq;

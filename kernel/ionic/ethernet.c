@@ -34,7 +34,7 @@ enum { DION_BTF_MEMBERS(X) };
 	*(type *)ADDRESS(base, owner, member);				\
 })
 
-/* ---- is it the one that we were compiled for? -------------------------------------- */
+/* ---- is it the one that we were compiled for? -------------------------------- */
 
 static const struct known_struct {
 	const char *name;
@@ -154,6 +154,9 @@ static bool check_function(const struct known_function *known)
 	return matches;
 }
 
+#define REFUSAL	"the running ionic.ko is not the one that dvq_ionic was compiled for " \
+		"(%s %s differs): rebuild dvq_ionic\n"
+
 /**
  * dion_ethernet_check() - compare the running ionic.ko with the one compiled for
  * @dev: for the message
@@ -166,18 +169,16 @@ int dion_ethernet_check(struct device *dev)
 
 	for (i = 0; i < ARRAY_SIZE(known_structs); i++)
 		if (!check_struct(&known_structs[i]))
-			return dev_err_probe(dev, -EINVAL,
-				"the running ionic.ko is not the one that dvq_ionic was compiled for (struct %s differs): rebuild dvq_ionic\n",
-				known_structs[i].name);
+			return dev_err_probe(dev, -EINVAL, REFUSAL, "struct",
+					     known_structs[i].name);
 	for (i = 0; i < ARRAY_SIZE(known_functions); i++)
 		if (!check_function(&known_functions[i]))
-			return dev_err_probe(dev, -EINVAL,
-				"the running ionic.ko is not the one that dvq_ionic was compiled for (%s() differs): rebuild dvq_ionic\n",
-				known_functions[i].name);
+			return dev_err_probe(dev, -EINVAL, REFUSAL, "function",
+					     known_functions[i].name);
 	return 0;
 }
 
-/* ---- what it has told ------------------------------------------------------------------- */
+/* ---- what it has told -------------------------------------------------------- */
 
 static u64 queue_features(void *lif, unsigned int type)
 {
@@ -189,18 +190,20 @@ static u64 queue_features(void *lif, unsigned int type)
 
 static void read_express(struct dion_ethernet *eth, void *lif, void *idev)
 {
+	unsigned int i;
+
 	if (queue_features(lif, IONIC_Q_TX) & IONIC_Q_FEAT_EXPRESS)
 		eth->express_queues |= DVQ_IONIC_EXPDB_SQ;
 	if (queue_features(lif, IONIC_Q_RX) & IONIC_Q_FEAT_EXPRESS)
 		eth->express_queues |= DVQ_IONIC_EXPDB_RQ;
-	if (MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb64_pages))
-		eth->express_sizes |= DVQ_IONIC_EXPDB_64;
-	if (MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb128_pages))
-		eth->express_sizes |= DVQ_IONIC_EXPDB_128;
-	if (MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb256_pages))
-		eth->express_sizes |= DVQ_IONIC_EXPDB_256;
-	if (MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb512_pages))
-		eth->express_sizes |= DVQ_IONIC_EXPDB_512;
+
+	eth->express_windows[0] = MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb64_pages);
+	eth->express_windows[1] = MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb128_pages);
+	eth->express_windows[2] = MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb256_pages);
+	eth->express_windows[3] = MEMBER(dma_addr_t, idev, ionic_dev, phy_cmb_expdb512_pages);
+	for (i = 0; i < DION_EXPRESS_SIZES; i++)
+		if (eth->express_windows[i])
+			eth->express_sizes |= BIT(i);
 }
 
 /* All doorbell pages of the LIF have to be in the BAR, or users would map what is not theirs. */
@@ -290,7 +293,7 @@ void dion_ethernet_close(struct dion_ethernet *eth)
 	netdev_put(eth->netdev, &eth->tracker);
 }
 
-/* ---- what it does for us ------------------------------------------------------------------- */
+/* ---- what it does for us ----------------------------------------------------- */
 
 #define NO_ANSWER	0xff	/* no status that there is */
 

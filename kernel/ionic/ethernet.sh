@@ -36,7 +36,7 @@ known_prototypes='int ionic_adminq_post_wait(struct ionic_lif * lif, struct ioni
 void ionic_request_rdma_reset(struct ionic_lif * lif);
 int ionic_intr_alloc(struct ionic_lif * lif, struct ionic_intr_info * intr);
 void ionic_intr_free(struct ionic_lif * lif, int index);
-int ionic_get_cmb(struct ionic_lif * lif, u32 * page, phys_addr_t * addr, int order, u8 stride_log2, bool * expdb);
+int ionic_get_cmb(struct ionic_lif *, u32 *, phys_addr_t *, int order, u8 stride_log2, bool *);
 void ionic_put_cmb(struct ionic_lif * lif, u32 page, int order);'
 functions=$(echo "$known_prototypes" | sed 's/(.*//; s/.*[ *]//')
 # of the kernel itself: the reference count that ethernet.c gives back
@@ -139,7 +139,8 @@ read_types()
 	for name in $functions; do
 		pfunct -F btf --btf_base="$base" -P -f "$name" "$work/ionic.ko" 2> /dev/null
 	done > "$work/prototypes"
-	[ -s "$work/prototypes" ] || cannot "no function in the BTF of $found: is pahole older than 1.30?"
+	[ -s "$work/prototypes" ] ||
+		cannot "no function in the BTF of $found: is pahole older than 1.30?"
 }
 
 # One line "X(a, b, ...) \" for each struct
@@ -201,7 +202,8 @@ emit()
 	printf '\n/* X(struct, member, index, offset, bytes) */\n#define DION_BTF_MEMBERS(X) \\\n'
 	emit_members "$kernel_members" "$work/kernel-types" "$base"
 	emit_members "$members" "$work/types" "$found"
-	printf '\n/* X(function, parameters, mask of pointers) */\n#define DION_BTF_FUNCTIONS(X) \\\n'
+	printf '\n/* X(function, parameters, mask of pointers) */\n'
+	printf '#define DION_BTF_FUNCTIONS(X) \\\n'
 	emit_functions
 	printf '\nstruct ionic_lif;\nstruct ionic_intr_info;\nstruct ionic_admin_ctx;\n\n'
 	emit_prototypes
@@ -213,8 +215,7 @@ find_exports()
 {
 	for name in $functions bpf_find_btf_id; do
 		grep -q "[[:space:]]$name[[:space:]]" "$objtree/Module.symvers" 2> /dev/null ||
-			cannot "kernel $release does not export $name, so its Ethernet driver cannot" \
-				"carry an RDMA driver"
+			cannot "kernel $release does not export $name, which an RDMA driver needs"
 	done
 }
 

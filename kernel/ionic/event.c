@@ -30,9 +30,9 @@
 static bool return_credits;
 module_param(return_credits, bool, 0444);
 MODULE_PARM_DESC(return_credits,
-		 "Return interrupt credits for every event, not only in long batches (unproved on hardware)");
+		 "Return the credits of all events when unmasking (unproved on hardware)");
 
-/* ---- who an event is for -------------------------------------------------------------- */
+/* ---- who an event is for ----------------------------------------------------- */
 
 static void put_hw_cq(struct dion_hw_cq *cq)
 {
@@ -128,7 +128,7 @@ static u32 take_events(struct dion_eq *eq, u32 budget)
 	return taken;
 }
 
-/* ---- interrupts ---------------------------------------------------------------------------- */
+/* ---- interrupts -------------------------------------------------------------- */
 
 static void __iomem *reg(const struct dion_eq *eq, u32 offset)
 {
@@ -205,7 +205,7 @@ static void close_interrupt(struct dion_eq *eq)
 	dion_ethernet_put_interrupt(&eq->dev->eth, eq->interrupt);
 }
 
-/* ---- event queues ---------------------------------------------------------------------------- */
+/* ---- event queues ------------------------------------------------------------ */
 
 static int tell_eq(struct dion_eq *eq, u32 id)
 {
@@ -283,7 +283,7 @@ int dion_eqs_create(struct dion_dev *dev)
 
 	if (wanted < DION_MIN_EQ)
 		return dev_err_probe(dion_dma_device(dev), -EINVAL,
-				     "RDMA needs %u event queues, there are %u: it takes as many CPUs and interrupts\n",
+				     "RDMA takes %u event queues (CPUs, interrupts), not %u\n",
 				     DION_MIN_EQ, wanted);
 	dev->eqs = kcalloc(wanted, sizeof(*dev->eqs), GFP_KERNEL);
 	if (!dev->eqs)

@@ -6,7 +6,7 @@
 
 #include "dion.h"
 
-/* ---- the RDMA device -------------------------------------------------------------- */
+/* ---- the RDMA device --------------------------------------------------------- */
 
 static const struct ib_device_ops dion_ops = {
 	.owner = THIS_MODULE,
@@ -70,7 +70,7 @@ static int ibdev_register(struct dion_dev *dev)
 	return ret;
 }
 
-/* ---- numbers ------------------------------------------------------------------------ */
+/* ---- numbers ----------------------------------------------------------------- */
 
 static bool identity_is_usable(const struct ionic_rdma_identity *rdma)
 {
@@ -118,7 +118,7 @@ static int numbers_init(struct dion_dev *dev)
 
 	if (!identity_is_usable(rdma))
 		return dev_err_probe(dion_dma_device(dev), -ENODEV,
-				     "RDMA version %u.%u, entries of 2^%u bytes, %u AHs and %u MRs cannot be used\n",
+				     "cannot use RDMA %u.%u, stride 2^%u, %u AHs, %u MRs\n",
 				     rdma->version, rdma->minor_version, rdma->max_stride_log2,
 				     le32_to_cpu(rdma->ahs), le32_to_cpu(rdma->mrs));
 	/* Page 0 is the kernel's; key 0 is all memory. */
@@ -130,14 +130,14 @@ static int numbers_init(struct dion_dev *dev)
 	if (ret) {
 		numbers_cleanup(dev);
 		return dev_err_probe(dion_dma_device(dev), ret,
-				     "%u QPs and %u CQs in groups of 2^%u do not make two pipelines\n",
+				     "%u QPs, %u CQs, groups of 2^%u: not two pipelines\n",
 				     le32_to_cpu(rdma->sq.count), le32_to_cpu(rdma->cq.count),
 				     rdma->pipeline_shift);
 	}
 	return 0;
 }
 
-/* ---- the device ------------------------------------------------------------------------ */
+/* ---- the device -------------------------------------------------------------- */
 
 static struct dion_dev *dev_alloc(struct auxiliary_device *adev)
 {

@@ -40,7 +40,7 @@ static_assert((int)IONIC_QPS_RESET == IB_QPS_RESET && (int)IONIC_QPS_ERR == IB_Q
 #define RETRY_MAX	7
 #define MTU_LOG2(mtu)	((mtu) + 7)	/* IB_MTU_256 is 1 */
 
-/* ---- what can be asked for --------------------------------------------------------------- */
+/* ---- what can be asked for --------------------------------------------------- */
 
 static bool rate_limit_is_ok(const struct ib_qp *ibqp, enum ib_qp_state cur,
 			     enum ib_qp_state next)
@@ -116,7 +116,7 @@ static int check_modify(const struct dion_qp *qp, const struct ib_qp_attr *attr,
 	return ret;
 }
 
-/* ---- to the device -------------------------------------------------------------------------- */
+/* ---- to the device ----------------------------------------------------------- */
 
 static u16 to_access(int verbs)
 {
@@ -305,7 +305,7 @@ int dion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	return ret;
 }
 
-/* ---- from the device ---------------------------------------------------------------------------- */
+/* ---- from the device --------------------------------------------------------- */
 
 /* What the device answers to a query, each in a page of its own. */
 struct answers {

@@ -38,7 +38,7 @@ static int destroy_key(struct dion_dev *dev, u32 key, bool *refused)
 	return ret;
 }
 
-/* ---- regions -------------------------------------------------------------------------- */
+/* ---- regions ----------------------------------------------------------------- */
 
 static u16 to_mr_flags(int access)
 {
@@ -191,7 +191,7 @@ int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	return 0;
 }
 
-/* ---- windows ------------------------------------------------------------------------------ */
+/* ---- windows ----------------------------------------------------------------- */
 
 static int tell_mw(struct dion_dev *dev, u32 key, u32 pd, enum ib_mw_type type)
 {

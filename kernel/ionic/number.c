@@ -46,7 +46,7 @@ void dion_numbers_put(struct dion_numbers *numbers, u32 number)
 	ida_free(&numbers->used, number);
 }
 
-/* ---- queue ids ----------------------------------------------------------------------- */
+/* ---- queue ids --------------------------------------------------------------- */
 
 /*
  * An id is, from its low bits up: the place in the group (shift bits), the pipeline (one

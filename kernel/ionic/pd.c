@@ -22,6 +22,9 @@ int dion_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 int dion_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	dion_numbers_put(&to_dion_dev(ibpd->device)->pds, to_dion_pd(ibpd)->id);
+	struct dion_pd *pd = to_dion_pd(ibpd);
+
+	dvq_pd_cleanup(&pd->dvq);
+	dion_numbers_put(&to_dion_dev(ibpd->device)->pds, pd->id);
 	return 0;
 }

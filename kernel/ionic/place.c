@@ -18,7 +18,7 @@
 #define KNOWN_WISHES	(DVQ_IONIC_CMB_ENABLE | DVQ_IONIC_CMB_REQUIRE | DVQ_IONIC_CMB_EXPDB | \
 			 DVQ_IONIC_CMB_WC | DVQ_IONIC_CMB_UC)
 
-/* ---- the memory ------------------------------------------------------------------------ */
+/* ---- the memory -------------------------------------------------------------- */
 
 static int cmb_get(struct dvq_device *dvq, struct dvq_cmb *cmb)
 {
@@ -51,12 +51,30 @@ static void cmb_put(struct dvq_device *dvq, struct dvq_cmb *cmb)
 	atomic64_add(PAGE_SIZE << order, &dvq->cmb_free);
 }
 
+/* All windows show the same memory, so a place in one is a place in each. */
+static void cmb_part(struct dvq_device *dvq, const struct dvq_cmb *whole, size_t offset,
+		     struct dvq_cmb *part)
+{
+	struct dion_dev *dev = container_of(dvq, struct dion_dev, dvq);
+	phys_addr_t window = 0;
+
+	part->priv = whole->priv + offset;
+	part->addr = whole->addr + offset;
+	if (part->expdb_size)
+		window = dev->eth.express_windows[ilog2(part->expdb_size) - DION_EXPRESS_LOG2_MIN];
+	if (window)
+		part->addr = window + part->priv;
+	else
+		part->expdb_size = 0;
+}
+
 const struct dvq_ops dion_dvq_ops = {
 	.cmb_get = cmb_get,
 	.cmb_put = cmb_put,
+	.cmb_part = cmb_part,
 };
 
-/* ---- a work queue -------------------------------------------------------------------------- */
+/* ---- a work queue ------------------------------------------------------------ */
 
 static bool has_express(const struct dion_dev *dev, enum dvq_wq_kind kind, u8 stride_log2)
 {
@@ -96,7 +114,7 @@ static u8 mapping(enum dvq_wq_kind kind, u8 wish, bool express)
 	return kind == DVQ_WQ_RQ && express ? DVQ_IONIC_CMB_UC : DVQ_IONIC_CMB_WC;
 }
 
-static int reserve(struct dion_ucontext *ctx, enum dvq_wq_kind kind, u8 wish,
+static int reserve(struct dion_ucontext *ctx, struct dvq_pool *pool, enum dvq_wq_kind kind, u8 wish,
 		   struct dvq_place_req *req, struct dion_wq *wq)
 {
 	struct dvq_cmb cmb = { .length = req->bytes };
@@ -110,7 +128,7 @@ static int reserve(struct dion_ucontext *ctx, enum dvq_wq_kind kind, u8 wish,
 	if (placed == DVQ_PLACED_CMB_EXPDB)
 		cmb.expdb_size = BIT(wq->ring.stride_log2);
 	how = mapping(kind, wish, cmb.expdb_size);
-	entry = dvq_cmb_mmap(&ctx->dvq, &cmb, how == DVQ_IONIC_CMB_WC ?
+	entry = dvq_cmb_mmap(&ctx->dvq, pool, &cmb, how == DVQ_IONIC_CMB_WC ?
 			     DVQ_MMAP_DEVICE_MEM : DVQ_MMAP_REGISTERS);
 	if (entry == ERR_PTR(-ENOSPC))
 		return dvq_place_no_room(req);
@@ -120,7 +138,7 @@ static int reserve(struct dion_ucontext *ctx, enum dvq_wq_kind kind, u8 wish,
 		/* The window is not there after all: decide again, knowing that. */
 		dvq_mmap_remove(entry);
 		req->has_expdb = false;
-		return reserve(ctx, kind, wish, req, wq);
+		return reserve(ctx, pool, kind, wish, req, wq);
 	}
 
 	wq->cmb = entry;
@@ -144,7 +162,8 @@ int dion_place(struct dion_ucontext *ctx, struct dvq_pd *pd, enum dvq_wq_kind ki
 	       struct dion_wq *wq)
 {
 	struct dion_dev *dev = to_dion_dev(ctx->dvq.ibucontext.device);
-	struct dvq_pd_policy policy = dvq_pd_policy(pd);
+	struct dvq_pool *pool;
+	struct dvq_pd_policy policy = dvq_pd_policy(pd, &pool);
 	struct dvq_place_req req = {
 		.wish = to_dvq_wish(wish),
 		.policy = kind == DVQ_WQ_SQ ? policy.sq : policy.rq,
@@ -153,12 +172,15 @@ int dion_place(struct dion_ucontext *ctx, struct dvq_pd *pd, enum dvq_wq_kind ki
 		.has_expdb = has_express(dev, kind, wq->ring.stride_log2),
 		.bytes = PAGE_ALIGN((u64)wq->ring.size),
 		.max_bytes = MAX_RING_BYTES,
-		.free_bytes = max_t(s64, atomic64_read(&dev->dvq.cmb_free), 0),
+		.free_bytes = pool ? dvq_pool_free_bytes(pool) :
+				     max_t(s64, atomic64_read(&dev->dvq.cmb_free), 0),
 	};
+	int ret = -EOPNOTSUPP;
 
-	if (wish & ~KNOWN_WISHES && wish & DVQ_IONIC_CMB_REQUIRE)
-		return -EOPNOTSUPP;
-	return reserve(ctx, kind, wish, &req, wq);
+	if (!(wish & ~KNOWN_WISHES) || !(wish & DVQ_IONIC_CMB_REQUIRE))
+		ret = reserve(ctx, pool, kind, wish, &req, wq);
+	dvq_pool_put(pool);
+	return ret;
 }
 
 /* The memory goes back when no process maps it any more. Fine on a queue in host memory. */

@@ -12,7 +12,7 @@
 static_assert(sizeof(struct dvq_ionic_qp_req) == 40);
 static_assert(sizeof(struct dvq_ionic_qp_resp) == 24);
 
-/* ---- events ----------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------ */
 
 static int to_ib_event(unsigned int code)
 {
@@ -75,7 +75,7 @@ void dion_qp_event(struct dion_dev *dev, u32 qid, u8 code)
 		ibdev_dbg(&dev->dvq.ibdev, "event %u of unknown QP %u\n", code, qid);
 }
 
-/* ---- what can be asked for ------------------------------------------------------------------ */
+/* ---- what can be asked for --------------------------------------------------- */
 
 static int to_qp_type(enum ib_qp_type type)
 {
@@ -101,7 +101,7 @@ static int check_init_attr(struct dion_dev *dev, const struct ib_qp_init_attr *a
 	}
 	if (cap->max_send_wr > DION_MAX_WR || cap->max_recv_wr > DION_MAX_WR ||
 	    cap->max_send_sge > dion_max_sge(dev) || cap->max_recv_sge > dion_max_sge(dev)) {
-		ibdev_dbg(&dev->dvq.ibdev, "no QP with %u send and %u receive WRs, %u and %u SGEs\n",
+		ibdev_dbg(&dev->dvq.ibdev, "no QP with %u and %u WRs of %u and %u SGEs\n",
 			  cap->max_send_wr, cap->max_recv_wr, cap->max_send_sge,
 			  cap->max_recv_sge);
 		return -EINVAL;
@@ -143,14 +143,14 @@ static int check_wq(struct dion_dev *dev, const struct dion_wq *wq, u8 wish, u32
 	if (wq->spec > DION_MAX_SPEC || wrs > wq->ring.mask ||
 	    sges > room_for_sges(wq, express) || inline_bytes > room_for_inline(wq, express)) {
 		ibdev_dbg(&dev->dvq.ibdev,
-			  "%u WRs of %u SGEs or %u inline bytes do not fit: mask %#x, stride 2^%u, spec %u\n",
+			  "%u WRs of %u SGEs or %u bytes exceed mask %#x, stride 2^%u, spec %u\n",
 			  wrs, sges, inline_bytes, wq->ring.mask, wq->ring.stride_log2, wq->spec);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------ */
 
 static int get_wq_memory(struct dion_wq *wq, enum dvq_wq_kind kind, u8 wish, struct dvq_pd *pd,
 			 struct ib_udata *udata)
@@ -180,7 +180,7 @@ static void put_wq_memory(struct dion_wq *wq)
 	ib_umem_release(wq->umem);
 }
 
-/* ---- to the device ------------------------------------------------------------------------------- */
+/* ---- to the device ----------------------------------------------------------- */
 
 static int describe_wq(struct dion_dev *dev, const struct dion_wq *wq, u32 cq,
 		       struct ionic_aq_queue *queue, struct dion_pagelist *list)
@@ -250,7 +250,7 @@ static int tell_qp(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_
 	return ret;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------- */
 
 /* Where the creator sees the ring, or its copy of it; memory of a dma-buf it may not see at all. */
 static u64 user_addr(const struct dion_wq *wq)
@@ -316,7 +316,7 @@ static void fill_cap(struct dion_qp *qp)
 	};
 }
 
-/* ---- creation ------------------------------------------------------------------------------------------ */
+/* ---- creation ---------------------------------------------------------------- */
 
 /* Both CQs and the creator must agree on a pipeline. */
 static u8 common_pipelines(const struct ib_qp_init_attr *attr, u8 wanted)

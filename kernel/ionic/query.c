@@ -91,6 +91,7 @@ void dion_fill_device_info(struct dion_dev *dev)
 	info->max_rdma_size = IONIC_MSG_MAX;
 	info->pipelines = DION_PIPELINES;
 	info->max_ah = le32_to_cpu(rdma->ahs);
+	info->wqe_version = rdma->version < 2 ? 1 : 2;
 	dion_fill_placement_info(dev);
 }
 
@@ -154,7 +155,7 @@ void dion_get_fw_str(struct ib_device *ibdev, char *text)
 	strscpy(text, to_dion_dev(ibdev)->eth.fw_version, IB_FW_VERSION_NAME_MAX);
 }
 
-/* ---- sysfs ---------------------------------------------------------------------------------- */
+/* ---- sysfs ------------------------------------------------------------------- */
 
 static struct dion_dev *from_device(struct device *device)
 {

@@ -15,7 +15,7 @@
 #define MAX_COUNTERS	(PAGE_SIZE / sizeof(struct ionic_stats_header))
 #define NO_VALUE	U64_MAX
 
-/* ---- a page that the device fills ------------------------------------------------------ */
+/* ---- a page that the device fills -------------------------------------------- */
 
 struct filled_page {
 	u8 *bytes;
@@ -84,7 +84,7 @@ static u64 value_at(const struct filled_page *page, u32 place)
 	}
 }
 
-/* ---- names ---------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------- */
 
 static void free_names(struct dion_stats *stats)
 {
@@ -174,7 +174,7 @@ int dion_stats_init(struct dion_dev *dev)
 	return 0;
 }
 
-/* ---- of the port ------------------------------------------------------------------------------- */
+/* ---- of the port ------------------------------------------------------------- */
 
 static struct rdma_hw_stats *alloc_stats(const struct dion_stats *stats)
 {
@@ -208,7 +208,7 @@ const struct ib_device_ops dion_port_stats_ops = {
 	.get_hw_stats = get_hw_stats,
 };
 
-/* ---- of QPs: the core calls these under the counter's lock ---------------------------------------- */
+/* ---- of QPs: the core calls these under the counter's lock ------------------- */
 
 static struct dion_counter *to_dion_counter(struct rdma_counter *counter)
 {

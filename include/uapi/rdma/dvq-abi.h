@@ -135,6 +135,8 @@ enum dvq_device_caps {
  * @cmb_bytes: controller memory for DVQ_OBJECT_CMB and queue placement; 0: none
  * @cmb_free: bytes of it not in use now. A snapshot.
  * @cmb_page: granule of that memory in bytes
+ * @wqe_version: ionic: 1 or 2, which numbering send opcodes have; else 0
+ * @reserved: zero
  */
 struct dvq_device_info {
 	__u32 abi_version;
@@ -158,6 +160,8 @@ struct dvq_device_info {
 	__u32 cmb_page;
 	__aligned_u64 cmb_bytes;
 	__aligned_u64 cmb_free;
+	__u32 wqe_version;
+	__u32 reserved;
 };
 
 /* ---- placement policy of a PD ---------------------------------------------- */
@@ -165,6 +169,7 @@ struct dvq_device_info {
 enum dvq_attrs_set_pd_policy {
 	DVQ_ATTR_SET_PD_POLICY_PD = DVQ_ID_NS,	/* PD handle */
 	DVQ_ATTR_SET_PD_POLICY_POLICY,		/* in, struct dvq_pd_policy */
+	DVQ_ATTR_SET_PD_POLICY_POOL,		/* optional CMB handle */
 };
 
 enum dvq_attrs_get_pd_policy {
@@ -197,6 +202,10 @@ enum dvq_place {
  * A policy permits, narrows or tightens what the request of a creation asks for;
  * it never gives a queue more than was asked. Queues that exist keep their place.
  * A parent domain is the same PD as its root.
+ *
+ * With DVQ_ATTR_SET_PD_POLICY_POOL queues that are placed in controller memory are
+ * placed in that region, and nowhere else; without it in what the device has left. What
+ * the caller itself keeps in the region is then its own risk.
  *
  * DVQ_PLACE_REQUIRE on a device without any placement is EOPNOTSUPP at once.
  */
@@ -463,8 +472,8 @@ struct dvq_cmb_alloc {
  * @length: bytes, what was asked for rounded up to the device's granule
  * @key: offset to mmap() for it, write-combining
  *
- * The memory goes back to the device when the region is freed and no process has
- * it mapped any more.
+ * The memory goes back to the device when the region is freed, no process has it
+ * mapped any more, no policy names it and no queue is in it.
  */
 struct dvq_cmb_info {
 	__aligned_u64 length;
