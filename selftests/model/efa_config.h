@@ -58,7 +58,12 @@ struct efa_config {
 	uint64_t flush_on_destroy;
 	uint64_t cq_doorbells;		/* 0: only CQs in interrupt mode have one */
 	uint64_t cq_overwrite;		/* 1: a full CQ loses the old entry, not the new */
-	uint64_t ud_grh;		/* 1: UD receive buffers begin with 40 bytes of header */
+	/*
+	 * choice: UD receive buffers begin with the 40 bytes that verbs reserve for
+	 * a routing header. No driver tells, but rdma-core's tests and libfabric
+	 * count on it.
+	 */
+	uint64_t ud_grh;
 
 	bool newest;			/* the later interface too */
 	bool strict;			/* no mapped memory, every store is looked at */

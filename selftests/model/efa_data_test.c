@@ -67,6 +67,7 @@ static uint64_t statistic(struct drv_end *at, unsigned int type, unsigned int in
 static void messages(const char *options, enum efa_admin_qp_type type)
 {
 	static const unsigned int sizes[] = { 0, 1, 63, 64, 4095, 4096, 4097, 8927, 8928 };
+	unsigned int header = type == EFA_ADMIN_QP_UD ? 40 : 0;
 	struct efa_cqe_rx_ex cqe;
 
 	drv_pair_open(end, options, type, 64);
@@ -80,13 +81,13 @@ static void messages(const char *options, enum efa_admin_qp_type type)
 		CHECK_EQ(HW_GET(EFA_CQE_OP, cqe.rx.common.flags), EFA_OP_SEND);
 		CHECK_EQ(le16toh(cqe.rx.common.qp_num), left.qp.num);
 		CHECK(drv_wait(&right.cq, RECV, 100 + i, 0, &cqe));
-		CHECK_EQ(le16toh(cqe.rx.length), len);
+		CHECK_EQ(le16toh(cqe.rx.length), len + header);
 		CHECK_EQ(le16toh(cqe.rx.common.qp_num), right.qp.num);
 		CHECK_EQ(le16toh(cqe.rx.src_qp_num), left.qp.num);
 		CHECK_EQ(le16toh(cqe.rx.ah), right.ah);
 		CHECK_EQ(HW_GET(EFA_CQE_OP, cqe.rx.common.flags), EFA_OP_SEND);
 		CHECK(!(cqe.rx.common.flags & (EFA_CQE_HAS_IMM | EFA_CQE_UNSOLICITED)));
-		CHECK(arrived(&right, 3, len));
+		CHECK(arrived(&right, 3 + header, len));
 	}
 	CHECK_EQ(statistic(&left, EFA_STATS_MESSAGES, 1), 9);
 	CHECK_EQ(statistic(&right, EFA_STATS_MESSAGES, 3), 9);
@@ -404,7 +405,7 @@ TEST(ud_header_room)
 {
 	struct efa_cqe_rx_ex cqe;
 
-	drv_pair_open(end, "ud_grh=1", EFA_ADMIN_QP_UD, 64);
+	drv_pair_open(end, "", EFA_ADMIN_QP_UD, 64);
 	fill(&left, &right, 100);
 	drv_recv(&right.qp, 1, &right.mr, 0, 140);
 	drv_send(&left.qp, 1, right.qp.num, left.ah, &left.mr, 0, 100);
@@ -416,6 +417,16 @@ TEST(ud_header_room)
 	drv_send(&left.qp, 2, right.qp.num, left.ah, &left.mr, 0, 100);
 	CHECK(drv_wait(&left.cq, SEND, 2, 0, NULL));
 	check_nothing(&right);
+	drv_pair_close(end);
+
+	/* without it the whole buffer is the message's */
+	drv_pair_open(end, "ud_grh=0", EFA_ADMIN_QP_UD, 64);
+	fill(&left, &right, 100);
+	drv_recv(&right.qp, 1, &right.mr, 0, 100);
+	drv_send(&left.qp, 1, right.qp.num, left.ah, &left.mr, 0, 100);
+	CHECK(drv_wait(&right.cq, RECV, 1, 0, &cqe));
+	CHECK_EQ(le16toh(cqe.rx.length), 100);
+	CHECK(arrived(&right, 0, 100));
 	drv_pair_close(end);
 }
 

@@ -39,7 +39,7 @@
 	.vectors = 33, .max_uar = 256, .keepalive_ms = 1000,		\
 	.reorder = EFA_REORDER_DEFAULT,					\
 	.ack_ms = 50, .ack_tries = 8, .rnr_ms = 1,			\
-	.qpn_base = 1, .cq_doorbells = 1, .mbz = true
+	.qpn_base = 1, .cq_doorbells = 1, .ud_grh = 1, .mbz = true
 
 #define COMMON_EQ							\
 	.max_eq = 32, .max_eq_depth = 1024, .eq_events = EFA_EQ_EVENT_COMPLETION, \

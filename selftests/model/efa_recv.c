@@ -12,7 +12,7 @@
 #include "efa_net.h"
 
 #define FETCH_MAX	256	/* descriptors read in one go */
-#define GRH_SIZE	40	/* ud_grh=1: room at the start of a UD receive buffer */
+#define GRH_SIZE	40	/* room at the start of a UD receive buffer, left alone */
 
 /* bits that the model adds to its copy of a descriptor */
 #define RX_BAD		0x01000000

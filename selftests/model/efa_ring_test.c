@@ -579,7 +579,7 @@ TEST(the_phase_byte_comes_last)
 	unsigned int n;
 
 	drv_pair_open(end, "", EFA_ADMIN_QP_UD, 64);
-	drv_recv(&right.qp, 1, &right.mr, 0, 100);
+	drv_recv(&right.qp, 1, &right.mr, 0, 140);
 	test_run();
 	n = right.drv.host.nwrites;
 	drv_send(&left.qp, 1, right.qp.num, left.ah, &left.mr, 0, 100);
@@ -588,7 +588,7 @@ TEST(the_phase_byte_comes_last)
 	write = &right.drv.host.writes[n % TEST_WRITES_KEPT];
 	REQUIRE(n % TEST_WRITES_KEPT + 2 < TEST_WRITES_KEPT);
 	/* payload, the rest of the entry, its first four bytes */
-	CHECK_EQ(write[0].addr, right.mr.pages[0]);
+	CHECK_EQ(write[0].addr, right.mr.pages[0] + 40);
 	CHECK_EQ(write[1].addr, right.cq.ring + 4);
 	CHECK_EQ(write[2].addr, right.cq.ring);
 	CHECK_EQ(write[2].len, 4);
@@ -712,7 +712,7 @@ TEST(short_entries)
 		drv_send(&left.qp, i, qp.num, left.ah, &left.mr, 0, 77);
 		CHECK(drv_wait(&left.cq, SEND, i, 0, NULL));
 		CHECK(drv_wait(&cq16, RECV, i, 0, &cqe));
-		CHECK_EQ(le16toh(cqe.rx.length), 77);
+		CHECK_EQ(le16toh(cqe.rx.length), 40 + 77);
 		CHECK_EQ(le16toh(cqe.rx.ah), right.ah);
 		CHECK_EQ(le16toh(cqe.rx.src_qp_num), left.qp.num);
 	}
