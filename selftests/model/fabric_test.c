@@ -361,6 +361,27 @@ TEST(detach_with_packets_queued)
 	tear_down();
 }
 
+TEST(detached_ports_are_forgotten)
+{
+	struct fabric_port *guest = malloc(sizeof(*guest));
+
+	set_up();
+	REQUIRE(guest);
+	*guest = (struct fabric_port) { .addr = { 9 }, .addr_len = 16, .up = true, .dev = &dev[2],
+					.receive = receive };
+	REQUIRE(!fabric_attach(guest));
+	CHECK_EQ(fabric_send(&port[0], guest->addr, "x", 1), 0);
+	deliver_all();
+	CHECK_EQ(dev[2].count, 1);
+	fabric_detach(guest);
+	free(guest);
+	/* it was the last to be served, and is not where the next turn begins */
+	send_value(0, 1, 1);
+	deliver_all();
+	CHECK_EQ(dev[1].count, 1);
+	tear_down();
+}
+
 TEST(detach_while_receiving)
 {
 	set_up();
