@@ -122,7 +122,7 @@ static int verb_link(struct slot *slot, int argc, char **argv, FILE *out)
 static int verb_drop(struct slot *slot, int argc, char **argv, FILE *out)
 {
 	enum { SKIP, COUNT };
-	struct option_key keys[] = { [SKIP] = { "skip", NULL }, [COUNT] = { "count", NULL }, { 0 } };
+	struct option_key keys[] = { { "skip", NULL }, { "count", NULL }, { 0 } };
 	struct fabric_port *port = fabric_find(slot->dev);
 	uint64_t skip = 0, count = 1;
 

@@ -160,8 +160,8 @@ TEST(stats)
 	struct guest g;
 
 	set_up();
-	CHECK_STR(ask("tiny0 stats"), "ok resets=1 dma_reads=0 dma_writes=0 dma_bytes=0 dma_faults=0 "
-		  "irqs=0 irqs_dropped=0 trapped_reads=0 trapped_writes=0");
+	CHECK_STR(ask("tiny0 stats"), "ok resets=1 dma_reads=0 dma_writes=0 dma_bytes=0 "
+		  "dma_faults=0 irqs=0 irqs_dropped=0 trapped_reads=0 trapped_writes=0");
 	guest_open(&g);
 	REQUIRE(guest_boot(&g, tiny_model.socket[0]));
 	CHECK(!guest_write(&g, 0, TINY_JOB, 8, 0x1000));
@@ -171,8 +171,8 @@ TEST(stats)
 	/* the last step of the job, raising an interrupt nobody takes, may be under way */
 	engine_lock();
 	engine_unlock();
-	CHECK_STR(ask("tiny0 stats"), "ok resets=1 dma_reads=1 dma_writes=2 dma_bytes=132 dma_faults=0 "
-		  "irqs=0 irqs_dropped=1 trapped_reads=2 trapped_writes=1");
+	CHECK_STR(ask("tiny0 stats"), "ok resets=1 dma_reads=1 dma_writes=2 dma_bytes=132 "
+		  "dma_faults=0 irqs=0 irqs_dropped=1 trapped_reads=2 trapped_writes=1");
 	guest_close(&g);
 	for (int tries = 0; tries < 5000 && !strstr(ask("tiny0 list"), "detached"); tries++)
 		usleep(1000);
@@ -248,7 +248,8 @@ TEST(drop)
 	CHECK_STR(ask("tiny0 drop count=0"), "ok");
 	CHECK_EQ(port->drop_count, 0);
 	CHECK_CONTAINS(ask("tiny0 drop count=many"), "err count must be a number");
-	CHECK_CONTAINS(ask("tiny0 drop 3"), "err '3' must be key=value with one of the keys skip, count");
+	CHECK_CONTAINS(ask("tiny0 drop 3"),
+		       "err '3' must be key=value with one of the keys skip, count");
 	engine_lock();
 	fabric_detach(port);
 	engine_unlock();
@@ -289,7 +290,8 @@ TEST(verbs_of_the_device)
 	CHECK_STR(ask("tiny0 echo one two"), "ok one two");
 	CHECK_STR(ask("tiny0 echo"), "err");
 	CHECK_STR(ask("* echo x"), "ok tiny0: x; tiny1: x");
-	CHECK_STR(ask("tiny0 jump"), "err tiny0 has no verb 'jump'; 'tiny0 help' lists those it has");
+	CHECK_STR(ask("tiny0 jump"),
+		  "err tiny0 has no verb 'jump'; 'tiny0 help' lists those it has");
 	CHECK_CONTAINS(ask("* jump"), "err tiny0: tiny0 has no verb 'jump'");
 	tear_down();
 }
@@ -297,7 +299,8 @@ TEST(verbs_of_the_device)
 TEST(targets)
 {
 	set_up();
-	CHECK_STR(ask("tiny7 stats"), "err there is no device 'tiny7'; '* list' names those there are");
+	CHECK_STR(ask("tiny7 stats"),
+		  "err there is no device 'tiny7'; '* list' names those there are");
 	CHECK_CONTAINS(ask("tiny0"), "err a target is followed by a verb");
 	CHECK_CONTAINS(ask("*"), "err a target is followed by a verb");
 	CHECK_CONTAINS(ask("list"), "err there is no device 'list'");

@@ -56,11 +56,12 @@ static struct {
 
 static void print_usage(FILE *out)
 {
-	fputs("usage: dvq-model --control SOCKET --device TYPE,name=NAME,socket=SOCKET[,KEY=VALUE...]\n"
+	fputs("usage: dvq-model --control SOCKET\n"
+	      "                 --device TYPE,name=NAME,socket=SOCKET[,KEY=VALUE...]\n"
 	      "                 [--device ...] [--log FILE] [--verbose] [--strict-exit]\n"
-	      "Models RDMA adapters and waits for QEMU at their sockets. Prints \"ready\" when all\n"
-	      "sockets exist; ends on SIGTERM or SIGINT, with status 3 if --strict-exit is given\n"
-	      "and a driver has done what a correct one would not. Types:", out);
+	      "Models RDMA adapters and waits for QEMU at their sockets. Prints \"ready\" when\n"
+	      "all sockets exist; ends on SIGTERM or SIGINT, with status 3 if --strict-exit is\n"
+	      "given and a driver has done what a correct one would not. Types:", out);
 	for (unsigned int i = 0; i < TYPES; i++)
 		fprintf(out, " %s", types[i]->name);
 	fputs(".\n", out);
@@ -96,13 +97,13 @@ static bool is_taken(const char *name)
 static int check_port(const struct port *port, const char *argument)
 {
 	if (!port->type) {
-		fprintf(stderr, "--device must begin with a type (one of those in --help), not as '%s' does\n",
-			argument);
+		fprintf(stderr, "--device must begin with a type (--help names them), not as '%s' "
+			"does\n", argument);
 		return -EINVAL;
 	}
 	if (!port->name || !is_name(port->name) || is_taken(port->name)) {
-		fprintf(stderr, "--device '%s' must have name=NAME that no other has, of 1 to %d letters, "
-			"digits, '.', '_' and '-'\n", argument, MODEL_NAME_MAX - 1);
+		fprintf(stderr, "--device '%s' must have name=NAME that no other has, of 1 to %d "
+			"letters, digits, '.', '_' and '-'\n", argument, MODEL_NAME_MAX - 1);
 		return -EINVAL;
 	}
 	if (!port->socket) {

@@ -147,10 +147,13 @@ TEST(mistakes_of_the_command_line)
 		  "that no other has" },
 		{ "--control c --device efa,name=a", "must have socket=PATH" },
 		{ "--control c --device efa,name=a,socket=s,color=red", "color" },
-		{ "--control c --device efa,name=a,socket=no/such/s", "must be a path where a socket" },
-		{ "--control no/such/c --device efa,name=a,socket=s", "must be a path where a socket" },
+		{ "--control c --device efa,name=a,socket=no/such/s",
+		  "must be a path where a socket" },
+		{ "--control no/such/c --device efa,name=a,socket=s",
+		  "must be a path where a socket" },
 		{ "--control c --device efa,name=a,socket=", "must have 1 to 107 bytes" },
-		{ "--control c --device efa,name=a,socket=c", "c must be a new path, or a socket where nobody listens" },
+		{ "--control c --device efa,name=a,socket=c",
+		  "c must be a new path, or a socket where nobody listens" },
 		{ "--control c --log no/such/log --device efa,name=a,socket=s",
 		  "--log must name a file that can be written" },
 	};
@@ -168,7 +171,7 @@ TEST(help)
 {
 	set_up();
 	start("--help");
-	CHECK_CONTAINS(read_text(run.out, false), "usage: dvq-model --control SOCKET --device TYPE");
+	CHECK_CONTAINS(read_text(run.out, false), "usage: dvq-model --control SOCKET\n");
 	CHECK_CONTAINS(run.text, " efa");
 	CHECK_EQ(finish(), 0);
 	tear_down();
@@ -180,7 +183,8 @@ TEST(life)
 
 	set_up();
 	for (unsigned int i = 0; i < 2; i++) {
-		start_ready("--control c --device efa,name=a,socket=s --device efa,name=b,socket=t");
+		start_ready("--control c --device efa,name=a,socket=s "
+			    "--device efa,name=b,socket=t");
 		CHECK(is_socket("c"));
 		CHECK(is_socket("s"));
 		CHECK(is_socket("t"));

@@ -31,7 +31,7 @@ static int number(const char *value, uint64_t max, uint64_t *result)
 
 TEST(words_find_their_keys)
 {
-	struct option_key keys[] = { { "a", "stale" }, { "ab", NULL }, { "c", NULL }, { NULL, NULL } };
+	struct option_key keys[] = { { "a", "stale" }, { "ab", NULL }, { "c", NULL }, { 0 } };
 
 	CHECK_EQ(parse(keys, (char *[]) { "ab=x=y", "c=", NULL }), 0);
 	CHECK(!keys[0].value);
@@ -76,7 +76,8 @@ TEST(numbers)
 TEST(no_numbers)
 {
 	static const char *const values[] = {
-		"", " 1", "1 ", "-1", "+1", "x", "0x", "0xg", "1k", "11", "0xb", "18446744073709551616",
+		"", " 1", "1 ", "-1", "+1", "x", "0x", "0xg", "1k", "11", "0xb",
+		"18446744073709551616",
 	};
 	uint64_t n = 77;
 

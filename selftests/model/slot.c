@@ -123,7 +123,7 @@ static void check_device(const struct model_device *dev)
 		for (unsigned int j = 0; j < bar->nareas; j++) {
 			const struct model_area *area = &bar->areas[j];
 
-			assert(area->length && area->offset % PAGE == 0 && area->length % PAGE == 0);
+			assert(area->length && !(area->offset % PAGE) && !(area->length % PAGE));
 			assert(area->offset + area->length <= bar->size);
 		}
 	}
@@ -267,7 +267,8 @@ static unsigned int piece(uint64_t off, uint32_t count)
 	return size;
 }
 
-static void read_bar(struct slot *slot, unsigned int bar, uint64_t off, uint8_t *buf, uint32_t count)
+static void read_bar(struct slot *slot, unsigned int bar, uint64_t off, uint8_t *buf,
+		     uint32_t count)
 {
 	while (count) {
 		unsigned int size = piece(off, count);

@@ -172,7 +172,8 @@ static void tiny_link(struct model_device *dev, bool up)
 	to_tiny(dev)->link_up = to_tiny(dev)->port.up = up;
 }
 
-static void tiny_receive(struct model_device *dev, const uint8_t *from, const void *data, size_t len)
+static void tiny_receive(struct model_device *dev, const uint8_t *from, const void *data,
+			 size_t len)
 {
 	(void)from;
 	(void)data;

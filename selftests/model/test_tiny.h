@@ -18,7 +18,7 @@
 #define TINY_VECTOR		0x10	/* 32 bits: what a job raises */
 #define TINY_JOB		0x18	/* 64 bits: does the job at this address */
 #define TINY_BAD_WRITE		0x20	/* records a violation */
-#define TINY_TIMER		0x28	/* 32 bits: a job in so many ms, at the address of the last */
+#define TINY_TIMER		0x28	/* 32 bits: the last job again, in so many ms */
 #define TINY_POLLED		0x30	/* 32 bits: look at the doorbell in BAR 1, or do not */
 #define TINY_LOG		0x100	/* accesses from here on go to tiny.log only */
 

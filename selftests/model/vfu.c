@@ -331,7 +331,7 @@ static int handle_region_info(struct vfu *vfu)
 				      bar->nareas * sizeof(struct vfu_area);
 	}
 	if (room < info.argsz) {
-		/* too little room for the list: say how much is needed, and wait for that question */
+		/* too little room for the list: say how much is needed, and be asked again */
 		put(vfu, &info, sizeof(info));
 		return 0;
 	}
@@ -590,7 +590,8 @@ static void trace(const struct vfu *vfu, int err)
 
 	/* that there is no such thing here is an answer like any other */
 	if (err && err != -EOPNOTSUPP)
-		log_note(vfu->slot->dev->name, "message %u (%s) of %u bytes with %u descriptors: %s",
+		log_note(vfu->slot->dev->name,
+			 "message %u (%s) of %u bytes with %u descriptors: %s",
 			 vfu->request.command, handler ? handler->name : "unknown",
 			 vfu->request.size, vfu->nfds, strerror(-err));
 	else

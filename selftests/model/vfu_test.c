@@ -1142,7 +1142,8 @@ TEST(descriptors_in_a_pipeline)
 	CHECK_EQ(guest_version(&g, NULL), 0);
 	first = g.id;
 	for (unsigned int i = 0; i < 6; i++) {
-		uint64_t payload[4] = { 32 | 3ull << 32, i % 3 ? 0 : offsets[i / 3], i * PAGE, PAGE };
+		uint64_t offset = i % 3 ? 0 : offsets[i / 3];
+		uint64_t payload[4] = { 32 | 3ull << 32, offset, i * PAGE, PAGE };
 
 		guest_send(&g, CMD_DMA_MAP, 0, payload, sizeof(payload), &g.memory_fd, i % 3 == 0);
 	}
