@@ -158,8 +158,9 @@ static int parse_rule(struct model_device *dev, char **words, FILE *out)
 {
 	enum { OP, NTH, COUNT, ACTION, STATUS, MS };
 	struct option_key keys[] = {
-		[OP] = { "op" }, [NTH] = { "nth" }, [COUNT] = { "count" },
-		[ACTION] = { "action" }, [STATUS] = { "status" }, [MS] = { "ms" }, { NULL },
+		[OP] = { .key = "op" }, [NTH] = { .key = "nth" }, [COUNT] = { .key = "count" },
+		[ACTION] = { .key = "action" }, [STATUS] = { .key = "status" },
+		[MS] = { .key = "ms" }, { .key = NULL },
 	};
 	uint64_t nth = 1, count = 1, status = 0, ms = 0;
 	struct inject_hit hit;

@@ -145,8 +145,10 @@ static int add_device(const char *argument)
 	struct port *ports = realloc(model.ports, (model.count + 1) * sizeof(*ports));
 	int err;
 
-	if (!ports)
+	if (!ports) {
+		fputs("there must be memory for one more --device\n", stderr);
 		return -ENOMEM;
+	}
 	model.ports = ports;
 	memset(&ports[model.count], 0, sizeof(*ports));
 	err = parse_device(&ports[model.count], argument);

@@ -152,10 +152,12 @@ static int back_bar(struct slot *slot, unsigned int index)
 
 static int back_bars(struct slot *slot)
 {
-	for (unsigned int i = 0; i < MODEL_BARS; i++)
-		if (slot->dev->bar[i].backed && back_bar(slot, i))
-			return -errno;
-	return 0;
+	int err = 0;
+
+	for (unsigned int i = 0; i < MODEL_BARS && !err; i++)
+		if (slot->dev->bar[i].backed)
+			err = back_bar(slot, i);
+	return err;
 }
 
 static int make_vectors(struct slot *slot)
