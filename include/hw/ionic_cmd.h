@@ -97,7 +97,7 @@ struct ionic_resp {			/* 16 bytes: what all completions share */
 	__u8 color;			/* admin queue: IONIC_RESP_COLOR */
 };
 
-/* ---- device --------------------------------------------------------------- */
+/* ---- device ----------------------------------------------------------------------- */
 
 #define IONIC_IDENTIFY_VERSION		2
 #define IONIC_LIF_IDENTIFY_VERSION	1
@@ -113,7 +113,7 @@ struct ionic_discover_cmb_req {		/* DISCOVER_CMB: struct ionic_cmb_layout */
 	__u8 reserved1[63];
 };
 
-/* ---- port ----------------------------------------------------------------- */
+/* ---- port ------------------------------------------------------------------------- */
 
 struct ionic_port_identify_req {	/* PORT_IDENTIFY */
 	__u8 opcode;
@@ -164,7 +164,7 @@ struct ionic_port_setattr_req {		/* PORT_SETATTR */
 	__u8 reserved8[56];
 };
 
-/* ---- LIF (logical interface) ----------------------------------------------- */
+/* ---- LIF (logical interface) ------------------------------------------------------ */
 
 struct ionic_lif_identify_req {		/* LIF_IDENTIFY: struct ionic_lif_identity */
 	__u8 opcode;
@@ -280,7 +280,7 @@ struct ionic_lif_setattr_resp {
 	__u8 color;
 } __attribute__((packed));
 
-/* ---- receive filters --------------------------------------------------------- */
+/* ---- receive filters -------------------------------------------------------------- */
 
 #define IONIC_RX_UNICAST	0x0001	/* that match a filter */
 #define IONIC_RX_MULTICAST	0x0002	/* that match a filter */
@@ -338,7 +338,7 @@ struct ionic_filter_del_req {		/* RX_FILTER_DEL */
 	__u8 reserved8[56];
 };
 
-/* ---- queues -------------------------------------------------------------------- */
+/* ---- queues ----------------------------------------------------------------------- */
 
 enum ionic_qtype {			/* logical; doorbells use the type that Q_INIT returns */
 	IONIC_Q_ADMIN			= 0,
@@ -414,7 +414,7 @@ struct ionic_q_control_req {		/* Q_CONTROL */
 	__u8 reserved9[55];
 };
 
-/* ---- RDMA ------------------------------------------------------------------------ */
+/* ---- RDMA ------------------------------------------------------------------------- */
 
 #define IONIC_RDMA_QID		0x00ffffff	/* qid_version: queue */
 #define IONIC_RDMA_VERSION	0xff000000	/* qid_version: RDMA version, or 0 */

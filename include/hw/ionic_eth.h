@@ -18,7 +18,7 @@
 
 #define IONIC_COMP_COLOR	0x80
 
-/* ---- transmit --------------------------------------------------------------- */
+/* ---- transmit --------------------------------------------------------------------- */
 
 #define IONIC_TX_FLAGS		0x000000000000000full
 #define IONIC_TX_OPCODE		0x00000000000000f0ull
@@ -65,7 +65,7 @@ struct ionic_tx_comp {			/* for all descriptors up to and with comp_index */
 	__u8 color;
 };
 
-/* ---- receive ---------------------------------------------------------------- */
+/* ---- receive ---------------------------------------------------------------------- */
 
 enum ionic_rx_opcode {
 	IONIC_RX_SINGLE			= 0,
@@ -103,7 +103,7 @@ struct ionic_rx_comp {			/* one per descriptor, in their order */
 	__u8 type_color;
 };
 
-/* ---- notify queue ------------------------------------------------------------ */
+/* ---- notify queue ----------------------------------------------------------------- */
 
 #define IONIC_NOTIFY_DESC_SIZE	4	/* unused descriptors, rounded up to a page, ... */
 #define IONIC_NOTIFY_EVENTS	4096	/* ... so events begin here */
@@ -132,7 +132,7 @@ struct ionic_notify_event {
 	} __attribute__((packed)) data;
 } __attribute__((packed));
 
-/* ---- memory of the port ------------------------------------------------------- */
+/* ---- memory of the port ----------------------------------------------------------- */
 
 enum ionic_phy {
 	IONIC_PHY_NONE			= 0,
@@ -173,7 +173,7 @@ struct ionic_port_info {		/* PORT_INIT */
 	__le64 stats[89];
 } __attribute__((packed));
 
-/* ---- memory of the LIF --------------------------------------------------------- */
+/* ---- memory of the LIF ------------------------------------------------------------ */
 
 enum ionic_link {
 	IONIC_LINK_DOWN			= 0,

@@ -169,7 +169,7 @@ struct ionic_q_identity {		/* Q_IDENTIFY */
 	__le16 sg_stride;		/* elements */
 };
 
-/* ---- controller memory ------------------------------------------------------ */
+/* ---- controller memory ------------------------------------------------------------ */
 
 #define IONIC_CMB_REGIONS_MAX	16
 #define IONIC_CMB_UNIT		65536	/* of offset and length */

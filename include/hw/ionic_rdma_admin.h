@@ -16,7 +16,7 @@
 
 #include <linux/types.h>
 
-/* ---- admin queue (AQ): ring of 64-byte slots -------------------------------- */
+/* ---- admin queue (AQ): ring of 64-byte slots -------------------------------------- */
 
 #define IONIC_AQ_SLOT		64
 #define IONIC_AQ_HEADER		4
@@ -298,7 +298,7 @@ struct ionic_aq_cqe {
 	__be32 qid_type_flags;		/* IONIC_CQE_*, ionic_rdma_io.h */
 };
 
-/* ---- header template ------------------------------------------------------------ */
+/* ---- header template -------------------------------------------------------------- */
 
 enum ionic_hdr_profile {
 	IONIC_HDR_IPV4			= 0,
@@ -342,7 +342,7 @@ struct ionic_eqe {
 	__be32 word;			/* IONIC_EQE_* */
 };
 
-/* ---- statistics ---------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------- */
 
 #define IONIC_STATS_OFFSET	0x0fffffff
 #define IONIC_STATS_TYPE	0xf0000000 /* enum ionic_stats_type */

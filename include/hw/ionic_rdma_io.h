@@ -146,7 +146,7 @@ union ionic_spec {			/* lengths again, where the payload begins */
 	__be16 length16[IONIC_SPEC16_MAX];
 };
 
-/* ---- completion queue --------------------------------------------------------- */
+/* ---- completion queue ------------------------------------------------------------- */
 
 #define IONIC_CQE_SIZE		32
 #define IONIC_CQE_SPARE		100	/* more entries than are asked for, for flushes */

@@ -22,7 +22,7 @@
 #define IONIC_BAR_CMB			4	/* controller memory, optional */
 #define IONIC_BAR_REGS_MIN		0x8000	/* smaller ones are refused */
 
-/* ---- device information, read-only --------------------------------------- */
+/* ---- device information, read-only ------------------------------------------------ */
 
 #define IONIC_REG_SIGNATURE		0x0000	/* 32 bits */
 #define IONIC_REG_INFO_VERSION		0x0004	/* 8 bits */
@@ -49,7 +49,7 @@ enum ionic_asic {
 #define IONIC_FW_RUNNING		0x01
 #define IONIC_FW_GENERATION		0xf0	/* another value: restarted */
 
-/* ---- device command ------------------------------------------------------ */
+/* ---- device command --------------------------------------------------------------- */
 
 #define IONIC_REG_DEVCMD_DOORBELL	0x0800	/* 1 starts the command, 0 does nothing */
 #define IONIC_REG_DEVCMD_DONE		0x0804
@@ -61,7 +61,7 @@ enum ionic_asic {
 
 #define IONIC_DEVCMD_DONE_BIT		0x00000001
 
-/* ---- interrupts ---------------------------------------------------------- */
+/* ---- interrupts ------------------------------------------------------------------- */
 
 #define IONIC_REG_INTR_STATUS		0x1000	/* 64 bits, not used */
 
@@ -80,7 +80,7 @@ enum ionic_asic {
 #define IONIC_INTR_UNMASK		0x00010000
 #define IONIC_INTR_RESET_COAL		0x00020000
 
-/* ---- doorbells: 64-bit stores to BAR 2 ------------------------------------ */
+/* ---- doorbells: 64-bit stores to BAR 2 -------------------------------------------- */
 
 /*
  * The page says for which LIF and process id (pid), the place within the page

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ionic.h"
+#include "ionic_rdma.h"
 #include "pci.h"
 
 #define CLASS_ETHERNET	0x020000
@@ -145,7 +145,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static bool work(struct model_device *dev)
 {
 	struct ionic *ionic = ionic_of(dev);
-	uint64_t when, admin_when = 0, tx_when = 0;
+	uint64_t when, admin_when = 0, tx_when = 0, rdma_when = 0;
 	bool more;
 
 	if (ionic->fw.down)
@@ -155,11 +155,20 @@ static bool work(struct model_device *dev)
 	ionic_lif_work(ionic);
 	more = ionic_adminq_work(ionic, &admin_when);
 	more |= ionic_tx_work(ionic, &tx_when);
+	more |= ionic_rdma_work(ionic, &rdma_when);
 	when = earlier(when, ionic_stats_work(ionic));
-	when = earlier(when, earlier(admin_when, tx_when));
+	when = earlier(when, earlier(rdma_when, earlier(admin_when, tx_when)));
 	if (when)
 		model_timer(dev, when);
 	return more;
+}
+
+/* express doorbells in mapped controller memory */
+static bool poll(struct model_device *dev)
+{
+	struct ionic *ionic = ionic_of(dev);
+
+	return !ionic->fw.down && ionic_wq_poll(ionic);
 }
 
 static void set_cable(struct model_device *dev, bool up)
@@ -176,6 +185,7 @@ static void destroy(struct model_device *dev)
 	struct ionic *ionic = ionic_of(dev);
 
 	ionic_net_detach(ionic);
+	ionic_rdma_close(ionic);
 	free(ionic->intr);
 	free(ionic->lif.filters);
 	free(ionic->lif.rxq);
@@ -188,6 +198,7 @@ static const struct model_device_ops ionic_ops = {
 	.bar_read = bar_read,
 	.bar_write = bar_write,
 	.work = work,
+	.poll = poll,
 	.control = ionic_control,
 	.link = set_cable,
 	.destroy = destroy,
@@ -276,7 +287,7 @@ static struct model_device *create(const char *name, char **options, FILE *err)
 	ionic->dev.inject_points = ionic_inject_points;
 	if (ionic_config_parse(&ionic->config, name, options, err))
 		goto free;
-	if (allocate(ionic)) {
+	if (allocate(ionic) || ionic_rdma_open(ionic)) {
 		fprintf(err, "there must be memory for %s", name);
 		goto free;
 	}

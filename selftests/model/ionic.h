@@ -21,6 +21,7 @@
  *	ionic_stats.c		statistics in host memory
  *	ionic_cmb.c		controller memory
  *	ionic_control.c		verbs of the control channel
+ *	ionic_rdma*.c		RDMA, see ionic_rdma.h
  *
  * Everything runs under the model lock (device.h). Register and doorbell stores
  * only note what is wanted; guest memory is touched from ionic_work() and from
@@ -61,6 +62,7 @@ enum {
 #define IONIC_NS_PER_MS		1000000ull
 
 struct ionic;
+struct ionic_rdma;
 
 /* ---- commands --------------------------------------------------------------------- */
 
@@ -200,6 +202,7 @@ struct ionic {
 	struct ionic_intr *intr;	/* config.vectors of them */
 	struct ionic_port port;
 	struct ionic_lif lif;
+	struct ionic_rdma *rdma;	/* NULL: not offered */
 	/*
 	 * Until the next RESET the driver's view of what exists may differ from ours through no
 	 * fault of its own: an answer was lost or forged by injection, or the firmware died.
@@ -288,6 +291,10 @@ int ionic_cmd_q_init(struct ionic *ionic, struct ionic_job *job);
 int ionic_cmd_q_control(struct ionic *ionic, struct ionic_job *job);
 int ionic_cmd_discover_cmb(struct ionic *ionic, struct ionic_job *job);
 int ionic_cmd_fw_update(struct ionic *ionic, struct ionic_job *job);
+int ionic_cmd_rdma_reset(struct ionic *ionic, struct ionic_job *job);
+int ionic_cmd_rdma_create_eq(struct ionic *ionic, struct ionic_job *job);
+int ionic_cmd_rdma_create_cq(struct ionic *ionic, struct ionic_job *job);
+int ionic_cmd_rdma_create_aq(struct ionic *ionic, struct ionic_job *job);
 
 /* ---- ionic_intr.c ----------------------------------------------------------------- */
 
@@ -296,6 +303,8 @@ uint64_t ionic_intr_read(struct ionic *ionic, uint64_t off, unsigned int size);
 void ionic_intr_write(struct ionic *ionic, uint64_t off, unsigned int size, uint64_t value);
 /* an entry was written to a queue with this interrupt (IONIC_NO_INTR: without) */
 void ionic_intr_credit(struct ionic *ionic, uint16_t index);
+/* the same for event queues of RDMA, which give no credits back */
+void ionic_intr_event(struct ionic *ionic, uint16_t index);
 
 /* ---- ionic_port.c ----------------------------------------------------------------- */
 
@@ -316,8 +325,8 @@ void ionic_lif_work(struct ionic *ionic);
 /* ---- ionic_filter.c --------------------------------------------------------------- */
 
 void ionic_filter_forget(struct ionic *ionic);
-/* is there a filter for this address? */
-bool ionic_filter_has(const struct ionic *ionic, const uint8_t *mac);
+/* is this an address of the adapter, whatever the receive mode? */
+bool ionic_filter_is_mine(const struct ionic *ionic, const uint8_t *mac);
 /* does the receive mode let a frame to this address in? */
 bool ionic_filter_accepts(const struct ionic *ionic, const uint8_t *mac);
 
@@ -395,6 +404,18 @@ uint64_t ionic_stats_work(struct ionic *ionic);
 void ionic_cmb_bar(const struct ionic_config *config, struct model_bar *bar);
 uint64_t ionic_cmb_read(struct ionic *ionic, uint64_t off, unsigned int size);
 void ionic_cmb_write(struct ionic *ionic, uint64_t off, unsigned int size, uint64_t value);
+
+/* ---- ionic_rdma.c ----------------------------------------------------------------- */
+
+int ionic_rdma_open(struct ionic *ionic);
+void ionic_rdma_close(struct ionic *ionic);
+/* every object gone; RDMA_RESET, the LIF's end */
+void ionic_rdma_forget(struct ionic *ionic);
+/* is the frame for RDMA? Then it has been dealt with */
+bool ionic_rdma_frame(struct ionic *ionic, const uint8_t *frame, size_t len);
+/* false: there is no such type of queue */
+bool ionic_rdma_doorbell(struct ionic *ionic, uint16_t pid, unsigned int type, uint64_t value);
+bool ionic_rdma_work(struct ionic *ionic, uint64_t *when);
 
 /* ---- ionic_control.c -------------------------------------------------------------- */
 

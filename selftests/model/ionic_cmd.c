@@ -18,6 +18,8 @@
 #define BYTES(type, field)						\
 	(UINT64_MAX >> (64 - sizeof(((struct type *)0)->field)) << offsetof(struct type, field))
 #define HEADER		BYTES(ionic_req, opcode)
+#define RDMA_QUEUE							\
+	~(BYTES(ionic_rdma_queue_req, reserved1) | BYTES(ionic_rdma_queue_req, reserved24))
 
 static const struct command {
 	const char *name;
@@ -109,6 +111,22 @@ static const struct command {
 		BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_DISCOVER_CMB] = { "discover_cmb", ionic_cmd_discover_cmb, 0, BY_DEVCMD },
+	[IONIC_OP_RDMA_RESET] = {
+		"rdma_reset", ionic_cmd_rdma_reset, BYTES(ionic_rdma_reset_req, lif),
+		BY_DEVCMD | BY_ADMINQ, .needs_lif = true,
+	},
+	[IONIC_OP_RDMA_CREATE_EQ] = {
+		"rdma_create_eq", ionic_cmd_rdma_create_eq, RDMA_QUEUE, BY_ADMINQ,
+		.needs_lif = true,
+	},
+	[IONIC_OP_RDMA_CREATE_CQ] = {
+		"rdma_create_cq", ionic_cmd_rdma_create_cq, RDMA_QUEUE, BY_ADMINQ,
+		.needs_lif = true,
+	},
+	[IONIC_OP_RDMA_CREATE_AQ] = {
+		"rdma_create_aq", ionic_cmd_rdma_create_aq, RDMA_QUEUE, BY_ADMINQ,
+		.needs_lif = true,
+	},
 	/* drivers send these when a user asks them to, so they are no mistake */
 	[IONIC_OP_FW_DOWNLOAD] = {
 		"fw_download", ionic_cmd_fw_update, UINT64_MAX, BY_DEVCMD,
@@ -124,7 +142,12 @@ const char *const ionic_inject_points[] = {
 	"nop", "identify", "init", "reset", "port_identify", "port_init", "port_reset",
 	"port_setattr", "lif_identify", "lif_init", "lif_reset", "lif_getattr", "lif_setattr",
 	"rx_mode_set", "rx_filter_add", "rx_filter_del", "q_identify", "q_init", "q_control",
-	"discover_cmb", "fw_download", "fw_control", NULL
+	"discover_cmb", "fw_download", "fw_control",
+	"rdma_reset", "rdma_create_eq", "rdma_create_cq", "rdma_create_aq",
+	/* commands of the RDMA admin queues */
+	"create_cq", "create_qp", "create_mr", "stats_hdrs", "stats_vals", "destroy_mr",
+	"destroy_cq", "modify_qp", "query_qp", "destroy_qp", "create_ah", "destroy_ah",
+	"qp_stats_hdrs", "qp_stats_vals", NULL
 };
 
 static const struct command *find(unsigned int opcode)

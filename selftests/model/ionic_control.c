@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ionic.h"
+#include "ionic_rdma.h"
 #include "option.h"
 
 static int wrong_use(const char *usage, FILE *out)
@@ -37,6 +37,8 @@ static int verb_stats(struct ionic *ionic, int argc, char **argv, FILE *out)
 		return wrong_use("stats", out);
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		fprintf(out, "%s%s=%" PRIu64, i ? " " : "", rows[i].name, rows[i].value);
+	if (ionic->rdma)
+		ionic_rdma_control_stats(ionic, out);
 	return 0;
 }
 

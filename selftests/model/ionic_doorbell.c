@@ -24,7 +24,7 @@ void ionic_doorbell_write(struct ionic *ionic, uint64_t off, unsigned int size, 
 	}
 	if (page == first && type <= IONIC_Q_TX)
 		ionic_queue_doorbell(ionic, type, value);
-	else
+	else if (!ionic_rdma_doorbell(ionic, page - first, type, value))
 		model_violation(&ionic->dev, "doorbell of type %" PRIu64 " in page %" PRIu64
 				" of the LIF: no such queue", type, page - first);
 }

@@ -23,9 +23,10 @@ static struct ionic_filter *find(const struct ionic *ionic, const uint8_t *mac)
 	return NULL;
 }
 
-bool ionic_filter_has(const struct ionic *ionic, const uint8_t *mac)
+bool ionic_filter_is_mine(const struct ionic *ionic, const uint8_t *mac)
 {
-	return find(ionic, mac);
+	return !memcmp(mac, ionic->lif.mac, IONIC_MAC_SIZE) ||
+	       (!ionic_is_multicast(mac) && find(ionic, mac));
 }
 
 bool ionic_is_broadcast(const uint8_t *mac)

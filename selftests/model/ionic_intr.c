@@ -39,6 +39,12 @@ void ionic_intr_credit(struct ionic *ionic, uint16_t index)
 	evaluate(ionic, index);
 }
 
+void ionic_intr_event(struct ionic *ionic, uint16_t index)
+{
+	ionic->intr[index].pending = true;
+	evaluate(ionic, index);
+}
+
 /* the interrupt whose registers are at @off; NULL and a violation if there is none */
 static struct ionic_intr *find(struct ionic *ionic, uint64_t off, unsigned int size)
 {

@@ -23,6 +23,7 @@ void ionic_lif_forget(struct ionic *ionic)
 	lif->link_downs = 0;
 	memset(lif->stats, 0, sizeof(lif->stats));
 	lif->stats_when = lif->tx_when = 0;
+	ionic_rdma_forget(ionic);
 	ionic_filter_forget(ionic);
 	ionic_adminq_forget(ionic);
 	ionic_queue_forget(&lif->notifyq);

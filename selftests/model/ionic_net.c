@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A switch between the adapters of this process. It knows which adapter has a
- * filter for an address and sends a frame only there; what nobody is known to
- * wait for goes to all. Addresses of the fabric are those the adapters were
+ * A switch between the adapters of this process. It knows which adapter has an
+ * address and sends a frame only there, also back to its sender, as RDMA between
+ * queues of one adapter wants it; what nobody is known to wait for goes to all.
+ * Addresses of the fabric are those the adapters were
  * made with, whatever their drivers call themselves later.
  */
 #include <errno.h>
@@ -16,9 +17,11 @@ static struct ionic *adapters;
 
 static void receive(struct model_device *dev, const uint8_t *from, const void *data, size_t len)
 {
+	struct ionic *ionic = ionic_of(dev);
+
 	(void)from;
-	if (len >= HEADER_SIZE)
-		ionic_rx_frame(ionic_of(dev), data, len);
+	if (len >= HEADER_SIZE && !ionic_rdma_frame(ionic, data, len))
+		ionic_rx_frame(ionic, data, len);
 }
 
 int ionic_net_attach(struct ionic *ionic)
@@ -59,7 +62,7 @@ void ionic_net_update(struct ionic *ionic)
 static const struct ionic *owner(const uint8_t *mac)
 {
 	for (const struct ionic *ionic = adapters; ionic; ionic = ionic->next)
-		if (ionic_filter_has(ionic, mac))
+		if (ionic_filter_is_mine(ionic, mac))
 			return ionic;
 	return NULL;
 }
@@ -68,8 +71,6 @@ int ionic_net_send(struct ionic *ionic, const uint8_t *frame, size_t len)
 {
 	const struct ionic *to = ionic_is_multicast(frame) ? NULL : owner(frame);
 
-	if (to == ionic)
-		return 0;	/* a switch does not send a frame back */
 	if (to)
 		return fabric_send(&ionic->net, to->net.addr, frame, len);
 	return fabric_broadcast(&ionic->net, frame, len);
