@@ -96,14 +96,6 @@ static int verb_stop(struct slot *slot, int argc, char **argv, FILE *out)
 	return 0;
 }
 
-static int verb_reset(struct slot *slot, int argc, char **argv, FILE *out)
-{
-	if (argc != 1)
-		return wrong_use(argv[0], out);
-	slot_reset(slot);
-	return 0;
-}
-
 static int verb_link(struct slot *slot, int argc, char **argv, FILE *out)
 {
 	bool up = argc == 2 && !strcmp(argv[1], "up");
@@ -162,6 +154,19 @@ static int ask_device(struct slot *slot, int argc, char **argv, FILE *out)
 	if (!slot->dev->ops->control)
 		return -ENOSYS;
 	return slot->dev->ops->control(slot->dev, argc, argv, out);
+}
+
+/* with words behind it, it is about how the device resets itself */
+static int verb_reset(struct slot *slot, int argc, char **argv, FILE *out)
+{
+	int ret;
+
+	if (argc != 1) {
+		ret = ask_device(slot, argc, argv, out);
+		return ret == -ENOSYS ? wrong_use(argv[0], out) : ret;
+	}
+	slot_reset(slot);
+	return 0;
 }
 
 /* the device's own, then those of the slot */

@@ -200,6 +200,9 @@ TEST(gone_back_reset)
 	CHECK_CONTAINS(ask("tiny0 gone now"), "err usage: gone");
 	CHECK_CONTAINS(ask("tiny0 back now"), "err usage: back");
 	CHECK_CONTAINS(ask("tiny0 reset now"), "err usage: reset");
+	/* the device may have something to say about it, which resets nothing here */
+	CHECK_STR(ask("tiny0 reset slowly"), "ok so be it");
+	CHECK_CONTAINS(ask("tiny0 stats"), "ok resets=4 ");
 	tear_down();
 }
 
@@ -221,50 +224,73 @@ TEST(stop_and_cont)
 	tear_down();
 }
 
+static bool link_is_up(void)
+{
+	bool up;
+
+	engine_lock();
+	up = tiny_model.tiny[0]->link_up;
+	engine_unlock();
+	return up;
+}
+
 TEST(link_up_and_down)
 {
 	set_up();
 	CHECK_STR(ask("tiny0 link up"), "ok");
-	CHECK(tiny_model.tiny[0]->link_up);
+	CHECK(link_is_up());
 	CHECK_STR(ask("tiny0 link down"), "ok");
-	CHECK(!tiny_model.tiny[0]->link_up);
+	CHECK(!link_is_up());
 	CHECK_CONTAINS(ask("tiny0 link"), "err usage: link up|down");
 	CHECK_CONTAINS(ask("tiny0 link sideways"), "err usage: link up|down");
 	tear_down();
 }
 
+static void check_drop(unsigned int skip, unsigned int count)
+{
+	engine_lock();
+	CHECK_EQ(tiny_model.tiny[0]->port.drop_skip, skip);
+	CHECK_EQ(tiny_model.tiny[0]->port.drop_count, count);
+	engine_unlock();
+}
+
 TEST(drop)
 {
-	struct fabric_port *port;
-
 	set_up();
-	port = &tiny_model.tiny[0]->port;
 	CHECK_STR(ask("tiny0 drop skip=3 count=5"), "ok");
-	CHECK_EQ(port->drop_skip, 3);
-	CHECK_EQ(port->drop_count, 5);
+	check_drop(3, 5);
 	CHECK_STR(ask("tiny0 drop"), "ok");
-	CHECK_EQ(port->drop_skip, 0);
-	CHECK_EQ(port->drop_count, 1);
+	check_drop(0, 1);
 	CHECK_STR(ask("tiny0 drop count=0"), "ok");
-	CHECK_EQ(port->drop_count, 0);
+	check_drop(0, 0);
 	CHECK_CONTAINS(ask("tiny0 drop count=many"), "err count must be a number");
 	CHECK_CONTAINS(ask("tiny0 drop 3"),
 		       "err '3' must be key=value with one of the keys skip, count");
 	engine_lock();
-	fabric_detach(port);
+	fabric_detach(&tiny_model.tiny[0]->port);
 	engine_unlock();
 	CHECK_CONTAINS(ask("tiny0 drop"), "err this device has no port");
 	tear_down();
+}
+
+static uint32_t delay_of(int i)
+{
+	uint32_t ms;
+
+	engine_lock();
+	ms = tiny_model.slot[i]->task.delay_ms;
+	engine_unlock();
+	return ms;
 }
 
 TEST(delay)
 {
 	set_up();
 	CHECK_STR(ask("tiny0 delay ms=25"), "ok");
-	CHECK_EQ(tiny_model.slot[0]->task.delay_ms, 25);
-	CHECK_EQ(tiny_model.slot[1]->task.delay_ms, 0);
+	CHECK_EQ(delay_of(0), 25);
+	CHECK_EQ(delay_of(1), 0);
 	CHECK_STR(ask("tiny0 delay ms=0"), "ok");
-	CHECK_EQ(tiny_model.slot[0]->task.delay_ms, 0);
+	CHECK_EQ(delay_of(0), 0);
 	CHECK_CONTAINS(ask("tiny0 delay"), "err usage: delay ms=N");
 	CHECK_CONTAINS(ask("tiny0 delay ms=60001"), "err ms must be a number from 0 to 60000");
 	tear_down();

@@ -159,6 +159,10 @@ static int tiny_control(struct model_device *dev, int argc, char **argv, FILE *o
 		fputs("echo WORD...", out);
 		return 0;
 	}
+	if (!strcmp(argv[0], "reset") && !strcmp(argv[1], "slowly")) {
+		fputs("so be it", out);
+		return 0;
+	}
 	if (!strcmp(argv[0], "echo")) {
 		for (int i = 1; i < argc; i++)
 			fprintf(out, "%s%s", i > 1 ? "\n" : "", argv[i]);
