@@ -97,11 +97,25 @@ suite: deps
 	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) OUT=/dvq/build/$(SUITE) \
 		KDIR=/lib/modules/$$release/build modules tests
 
+demo: deps
+	$(call root)
+	$(MAKE) -j $(JOBS) model
+	$(MAKE) suite
+	@$(VM)/demo $(SUITE)
+
 check: deps
 	$(call root)
 	$(MAKE) -j $(JOBS) native
 	$(MAKE) suite
 	@$(VM)/check --suite $(SUITE) $(PLANS)
+
+# The plans whose modules are the oracle's.
+check-oracle: deps
+	$(call root)
+	$(MAKE) -j $(JOBS) model
+	$(MAKE) suite
+	@$(VM)/oracle $(SUITE)
+	@$(VM)/check --suite $(SUITE) --oracle
 
 check-all: deps
 	$(call root)
@@ -120,5 +134,5 @@ style: deps
 	shellcheck $(shell grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
 	$(VM)/inroot $(SUITE) -- make OUT=/dvq/build/style C=2 W=1 modules
 
-.PHONY: all help tree modules library tests model native install clean deps suite check check-all \
-	shell style
+.PHONY: all help tree modules library tests model native install clean deps suite check check-all check-oracle \
+	demo shell style
