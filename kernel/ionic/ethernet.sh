@@ -63,7 +63,12 @@ trap 'rm -rf "$work"' EXIT
 # The module as the kernel's package has it, or a newer one that was installed beside it.
 find_module()
 {
-	for found in "${IONIC_KO:-}" "/lib/modules/$release"/updates/dkms/ionic.ko* \
+	if [ "${IONIC_KO:-}" ]; then
+		found=$IONIC_KO
+		[ -f "$found" ] || cannot "there is no $found"
+		return
+	fi
+	for found in "/lib/modules/$release"/updates/dkms/ionic.ko* \
 		"/lib/modules/$release"/kernel/drivers/net/ethernet/pensando/ionic/ionic.ko*; do
 		[ -f "$found" ] && return
 	done
