@@ -74,14 +74,20 @@ static void expect_works(struct scene *scene)
 
 /* ---- receiver not ready (F-78) -------------------------------------------------------- */
 
+static void need_rnr_retry(void)
+{
+	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+}
+
 static void rnr_retries(unsigned int retries)
 {
-	struct scene scene = scene_new(&(struct endpoint_options) {
-		.rnr_retry = RNR_RETRY(retries) });
-	struct work work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
 	struct model_stats before;
+	struct scene scene;
+	struct work work;
 
-	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+	need_rnr_retry();
+	scene = scene_new(&(struct endpoint_options) { .rnr_retry = RNR_RETRY(retries) });
+	work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
 	if (self->model[0])
 		model_stats(self->model, &before);
 	post_one(scene.duo.a, &work);
@@ -131,11 +137,13 @@ EFA_TEST(rnr_of_many)
 
 EFA_TEST(rnr_with_endless_retry)
 {
-	struct scene scene = scene_new(&(struct endpoint_options) { .rnr_retry = RNR_RETRY(7) });
-	struct work work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
 	struct completion completion;
+	struct scene scene;
+	struct work work;
 
-	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+	need_rnr_retry();
+	scene = scene_new(&(struct endpoint_options) { .rnr_retry = RNR_RETRY(7) });
+	work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
 	post_one(scene.duo.a, &work);
 	CHECK(cq_quiet(scene.duo.a->send_cq, 100));
 	post_recv_one(scene.duo.b, 2, scene.remote, 0, 4096);
@@ -530,7 +538,7 @@ EFA_TEST(ah_destroyed_under_way)
 	struct work work;
 
 	need_model();
-	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+	need_rnr_retry();
 	scene = scene_new(&(struct endpoint_options) { .rnr_retry = RNR_RETRY(7) });
 	for (unsigned int i = 0; i < 3; i++) {
 		work = send_work(&scene.duo.to_b, i, scene.local, 0, 10);
@@ -559,6 +567,33 @@ static uint64_t port_counter(const struct adapter *adapter, const char *name)
 	return value;
 }
 
+/* the oldest adapters leave the network's statistics at zero */
+static bool counts_network(void)
+{
+	return self->attr.vendor_part_id != 0xefa0;
+}
+
+/* nobody has that address, or ever had */
+EFA_TEST(nobody_there)
+{
+	static const union ibv_gid nobody = { .raw = { 0xfe, 0x80, [15] = 0x66 } };
+	struct scene scene;
+	struct work work;
+	uint64_t before;
+
+	need_model();
+	scene = scene_new(NULL);
+	work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
+	work.to.ah = ah_new(scene.duo.a->pd, &nobody);
+	before = port_counter(self, "unresponsive_remote_events");
+	post_one(scene.duo.a, &work);
+	expect_error(scene.duo.a->send_cq, 1, IBV_WC_RESP_TIMEOUT_ERR, DEVICE_UNREACHABLE);
+	if (counts_network())
+		CHECK_EQ(port_counter(self, "unresponsive_remote_events") - before, 1);
+	expect_works(&scene);
+}
+
+/* it has answered before, so this is a different matter */
 EFA_TEST(cable_pulled)
 {
 	struct scene scene;
@@ -569,18 +604,17 @@ EFA_TEST(cable_pulled)
 	scene = scene_new(NULL);
 	work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
 	before = port_counter(self, "unresponsive_remote_events");
-	model_ask(peer->model, "link down");
-	post_one(scene.duo.a, &work);
-	expect_error(scene.duo.a->send_cq, 1, IBV_WC_RESP_TIMEOUT_ERR, DEVICE_UNREACHABLE);
-	model_ask(peer->model, "link up");
+	for (unsigned int i = 0; i < 2; i++) {
+		expect_works(&scene);
+		model_ask(peer->model, "link down");
+		post_one(scene.duo.a, &work);
+		expect_error(scene.duo.a->send_cq, 1, IBV_WC_RESP_TIMEOUT_ERR,
+			     DEVICE_UNRESPONSIVE);
+		model_ask(peer->model, "link up");
+	}
 	expect_works(&scene);
-	/* now that it has answered once it is a different matter */
-	model_ask(peer->model, "link down");
-	post_one(scene.duo.a, &work);
-	expect_error(scene.duo.a->send_cq, 1, IBV_WC_RESP_TIMEOUT_ERR, DEVICE_UNRESPONSIVE);
-	model_ask(peer->model, "link up");
-	expect_works(&scene);
-	CHECK_EQ(port_counter(self, "unresponsive_remote_events") - before, 2);
+	if (counts_network())
+		CHECK_EQ(port_counter(self, "unresponsive_remote_events") - before, 2);
 }
 
 /* packets are lost now and then; SRD does not show it */
@@ -609,7 +643,8 @@ EFA_TEST(packets_lost)
 		CHECK_EQ(completion.id, i);
 		CHECK(!memcmp(scene.remote->data, scene.local->data + i, 100));
 	}
-	CHECK(port_counter(self, "retrans_pkts") - before >= 20);
+	if (counts_network())
+		CHECK(port_counter(self, "retrans_pkts") - before >= 20);
 	expect_works(&scene);
 }
 
@@ -707,7 +742,7 @@ EFA_TEST_BOTH(error_state_flushes)
 
 	need_model();
 	if (transport == SRD)
-		need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+		need_rnr_retry();
 	scene = scene_new(&(struct endpoint_options) {
 		.transport = transport, .rnr_retry = transport == SRD ? RNR_RETRY(7) : 0 });
 	for (unsigned int i = 0; i < sends; i++) {
@@ -770,21 +805,18 @@ EFA_TEST_BOTH(post_in_every_state)
 				post_recv_one(scene.duo.b, i, scene.remote, 0, 100);
 			CHECK_EQ(post(endpoint, &work, 1), rules[i].send);
 			CHECK_EQ(post_recv(endpoint, 2, &sge, 1), rules[i].recv);
+			if (rules[i].state == IBV_QPS_RTS) {
+				cq_wait_many(endpoint->send_cq, 1);
+				cq_wait_many(scene.duo.b->recv_cq, 1);
+			}
 		}
-		/* sent in RTS; what was posted in SQD waited there and is flushed */
-		for (unsigned int i = 0; i < 2; i++) {
+		/* what was posted in SQD waited there, and the receives in vain */
+		for (unsigned int i = 0; i < 5; i++) {
 			struct completion completion;
 
-			cq_wait(endpoint->send_cq, &completion);
-			CHECK_EQ(completion.status, i ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS);
-		}
-		for (unsigned int i = 0; i < 4; i++) {
-			struct completion completion;
-
-			cq_wait(endpoint->recv_cq, &completion);
+			cq_wait(i ? endpoint->recv_cq : endpoint->send_cq, &completion);
 			CHECK_EQ(completion.status, IBV_WC_WR_FLUSH_ERR);
 		}
-		cq_wait_many(scene.duo.b->recv_cq, 1);
 	}
 }
 
