@@ -71,7 +71,7 @@ model:
 
 native: model
 	$(MAKE) -C $(ROOT)/selftests/model tests
-	$(MAKE) -C $(ROOT)/selftests native
+	$(MAKE) -C $(ROOT)/selftests/native
 
 install: modules library
 	$(call root)

@@ -17,7 +17,7 @@ plan_values()
 	sed -n "s/^$2[[:space:]]\{1,\}//p" "$vm/plan/$1"
 }
 
-# plan_tests PLAN: per test its name for reports and files, then its words
+# plan_tests PLAN: per test its name for reports and files (of its words without VARIABLE=), then the words
 plan_tests()
 {
 	local line word name
@@ -26,10 +26,7 @@ plan_tests()
 	while read -r line; do
 		name=''
 		for word in $line; do
-			case $name:$word in
-			:*=*) ;;
-			*) name+=${name:+ }$word ;;
-			esac
+			name+=${name:+ }${word#*=}
 		done
 		name=$(tr -c 'A-Za-z0-9_.\n' - <<< "$name")
 		seen[$name]=$((${seen[$name]:-0} + 1))
