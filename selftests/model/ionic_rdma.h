@@ -450,6 +450,8 @@ bool ionic_wq_poll(struct ionic *ionic);
 
 /* forgets what is under way and what is posted; the MSN stays */
 void ionic_requester_reset(struct ionic_qp *qp);
+/* RTS: begins with the PSN it was given */
+void ionic_requester_start(struct ionic_qp *qp);
 /* what was posted up to @index is the host's to flush */
 void ionic_requester_skip(struct ionic_qp *qp, uint16_t index);
 /* sends at most @budget packets; true if there is more to do now; *when as usual */

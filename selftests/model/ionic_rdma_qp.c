@@ -469,7 +469,7 @@ static void enter(struct ionic *ionic, struct ionic_qp *qp, enum ionic_qp_state 
 	} else if (to == IONIC_QPS_RTR && from != to) {
 		qp->rsp.psn = qp->attr.rq_psn;
 	} else if (to == IONIC_QPS_RTS && from == IONIC_QPS_RTR) {
-		qp->req.next_psn = qp->req.una = qp->attr.sq_psn;
+		ionic_requester_start(qp);
 	} else if (to == IONIC_QPS_SQD && from != to) {
 		qp->draining = true;
 	}

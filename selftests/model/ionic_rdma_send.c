@@ -30,6 +30,12 @@ static const uint32_t rnr_10us[32] = {
 	1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 };
 
+static void reload_retries(struct ionic_qp *qp)
+{
+	qp->req.retries = qp->attr.retry;
+	qp->req.rnr_retries = qp->attr.rnr_retry;
+}
+
 static unsigned int next_slot(const struct ionic_qp *qp, unsigned int slot)
 {
 	return (slot + 1) & ionic_wq_mask(&qp->sq);
@@ -54,8 +60,13 @@ void ionic_requester_reset(struct ionic_qp *qp)
 	req->cursor_packet = 0;
 	req->reads = 0;
 	req->timeout_when = req->rnr_when = req->full_when = 0;
-	req->retries = qp->attr.retry;
-	req->rnr_retries = qp->attr.rnr_retry;
+	reload_retries(qp);
+}
+
+void ionic_requester_start(struct ionic_qp *qp)
+{
+	ionic_requester_reset(qp);
+	qp->req.next_psn = qp->req.una = qp->attr.sq_psn;
 }
 
 void ionic_requester_skip(struct ionic_qp *qp, uint16_t index)
@@ -289,8 +300,7 @@ static bool outstanding(const struct ionic_qp *qp)
 /* forward progress: all that was tried again may be tried as often again */
 static void progress(struct ionic *ionic, struct ionic_qp *qp)
 {
-	qp->req.retries = qp->attr.retry;
-	qp->req.rnr_retries = qp->attr.rnr_retry;
+	reload_retries(qp);
 	qp->req.lost = false;
 	qp->req.timeout_when = 0;
 	if (qp->req.head != qp->sq.next && outstanding(qp))

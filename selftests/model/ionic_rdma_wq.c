@@ -177,7 +177,8 @@ static bool poll_queue(struct ionic *ionic, struct ionic_qp *qp, struct ionic_wq
 {
 	bool any = false;
 
-	if (!wq->mem.cmb || !wq->window || !takes_posts(qp, wq) || qp->state == IONIC_QPS_ERR)
+	if (!ionic->dev.polled || !wq->mem.cmb || !wq->window || !takes_posts(qp, wq) ||
+	    qp->state == IONIC_QPS_ERR)
 		return false;
 	for (unsigned int i = 0; i < SLOTS_PER_POLL && poll_slot(ionic, qp, wq); i++)
 		any = true;
@@ -446,7 +447,8 @@ bool ionic_wq_take_recv(struct ionic *ionic, struct ionic_qp *qp, enum ionic_io_
 	const char *why;
 
 	*status = IONIC_IO_OK;
-	if (qp->rq.next == qp->rq.posted)
+	/* what is in a mapped window is posted, though nobody has looked yet */
+	if (qp->rq.next == qp->rq.posted && !poll_queue(ionic, qp, &qp->rq))
 		return false;
 	recv->live = true;
 	recv->done = 0;
