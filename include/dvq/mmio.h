@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Stores to device memory, doorbells and shared rings, and loads from completion rings.
+ * They carry no order of their own: see barrier.h.
+ *
+ * Addresses are integers, because a ring struct holds fixed-width members and may be
+ * used by a CPU or a GPU with the address that is right there.
+ */
+#ifndef DVQ_MMIO_H
+#define DVQ_MMIO_H
+
+#include <dvq/inline.h>
+
+/* rings are also looked at as bytes and structs */
+typedef uint64_t __attribute__((may_alias)) dvq_word;
+
+/* the whole register in one store, which compilers and buses do not split */
+DVQ_INLINE void dvq_doorbell32(uint64_t address, uint32_t value)
+{
+	*(volatile uint32_t *)(uintptr_t)address = value;
+	dvq_trace_doorbell(address, value);
+}
+
+/*
+ * A CPU reads an entry behind a fence, when the device is done with it, so the compiler
+ * may do as it likes; a GPU must not take it from a cache.
+ */
+#if DVQ_ON_GPU
+#define DVQ_VOLATILE	volatile
+#else
+#define DVQ_VOLATILE
+#endif
+
+DVQ_INLINE uint64_t dvq_load64(uint64_t address)
+{
+	return *(const DVQ_VOLATILE dvq_word *)(uintptr_t)address;
+}
+
+DVQ_INLINE uint16_t dvq_load16(uint64_t address)
+{
+	typedef uint16_t __attribute__((may_alias)) half;
+
+	return *(const DVQ_VOLATILE half *)(uintptr_t)address;
+}
+
+/* always a load of its own: code that tests a byte again need not keep it */
+DVQ_INLINE uint8_t dvq_load8(uint64_t address)
+{
+	return *(const volatile uint8_t *)(uintptr_t)address;
+}
+
+/* always a store of its own, in the order of the program */
+DVQ_INLINE void dvq_store64(uint64_t address, uint64_t value)
+{
+	*(volatile dvq_word *)(uintptr_t)address = value;
+}
+
+/* the byte with the phase bit, which tells that the rest may be read */
+DVQ_INLINE uint8_t dvq_load_phase(uint64_t address)
+{
+	dvq_trace_load(address);
+	return dvq_load8(address);
+}
+
+/* a word that another thread reads or writes while this one runs; no order */
+#define dvq_read_once(x)	(*(const volatile uint32_t *)&(x))
+#define dvq_write_once(x, v)	(*(volatile uint32_t *)&(x) = (v))
+
+/*
+ * The widest store that the compiler may use for device memory: the fewer stores fill
+ * a WC buffer, the less can come between them. DVQ_STORE_BYTES can be set to a smaller
+ * one; the baseline is 8.
+ *
+ * SSE2 is left out on purpose: putting two 8-byte words into one register costs more
+ * than the two stores (Documentation/rings.rst has the figures).
+ */
+#ifndef DVQ_STORE_BYTES
+#if DVQ_ON_GPU || defined(__CUDACC__)
+#define DVQ_STORE_BYTES	8
+#elif defined(__AVX512F__)
+#define DVQ_STORE_BYTES	64
+#elif defined(__AVX__)
+#define DVQ_STORE_BYTES	32
+#elif defined(__aarch64__)
+#define DVQ_STORE_BYTES	16
+#else
+#define DVQ_STORE_BYTES	8
+#endif
+#endif
+
+#if DVQ_STORE_BYTES > 8
+typedef uint64_t dvq_wide __attribute__((vector_size(DVQ_STORE_BYTES), aligned(8), may_alias));
+#endif
+
+/* 64 bytes from registers to a ring */
+DVQ_INLINE void dvq_ring_store64b(uint64_t address, uint64_t w0, uint64_t w1, uint64_t w2,
+				  uint64_t w3, uint64_t w4, uint64_t w5, uint64_t w6, uint64_t w7)
+{
+#if DVQ_STORE_BYTES == 64
+	dvq_wide all = { w0, w1, w2, w3, w4, w5, w6, w7 };
+
+	*(volatile dvq_wide *)(uintptr_t)address = all;
+#elif DVQ_STORE_BYTES == 32
+	dvq_wide low = { w0, w1, w2, w3 };
+	dvq_wide high = { w4, w5, w6, w7 };
+
+	*(volatile dvq_wide *)(uintptr_t)address = low;
+	*(volatile dvq_wide *)(uintptr_t)(address + 32) = high;
+#elif DVQ_STORE_BYTES == 16
+	dvq_wide a = { w0, w1 };
+	dvq_wide b = { w2, w3 };
+	dvq_wide c = { w4, w5 };
+	dvq_wide d = { w6, w7 };
+
+	*(volatile dvq_wide *)(uintptr_t)address = a;
+	*(volatile dvq_wide *)(uintptr_t)(address + 16) = b;
+	*(volatile dvq_wide *)(uintptr_t)(address + 32) = c;
+	*(volatile dvq_wide *)(uintptr_t)(address + 48) = d;
+#else
+	dvq_store64(address, w0);
+	dvq_store64(address + 8, w1);
+	dvq_store64(address + 16, w2);
+	dvq_store64(address + 24, w3);
+	dvq_store64(address + 32, w4);
+	dvq_store64(address + 40, w5);
+	dvq_store64(address + 48, w6);
+	dvq_store64(address + 56, w7);
+#endif
+	dvq_trace_store(address, 64);
+}
+
+/* 64 bytes from ordinary memory to a ring, read as wide as they were stored there */
+DVQ_INLINE void dvq_ring_copy64b(uint64_t to, uint64_t from)
+{
+#if DVQ_STORE_BYTES > 8
+	for (unsigned int at = 0; at < 64; at += DVQ_STORE_BYTES)
+		*(volatile dvq_wide *)(uintptr_t)(to + at) = *(dvq_wide *)(uintptr_t)(from + at);
+	dvq_trace_store(to, 64);
+#else
+	dvq_ring_store64b(to, dvq_load64(from), dvq_load64(from + 8), dvq_load64(from + 16),
+			  dvq_load64(from + 24), dvq_load64(from + 32), dvq_load64(from + 40),
+			  dvq_load64(from + 48), dvq_load64(from + 56));
+#endif
+}
+
+/* 16 bytes: a receive descriptor */
+DVQ_INLINE void dvq_ring_store16b(uint64_t address, uint64_t low, uint64_t high)
+{
+	dvq_store64(address, low);
+	dvq_store64(address + 8, high);
+	dvq_trace_store(address, 16);
+}
+
+#endif /* DVQ_MMIO_H */
