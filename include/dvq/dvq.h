@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * libdvq: what the kernel knows of the queues of a program, and rings to post to.
+ *
+ * The library stands on public libibverbs alone. Objects are made, modified and
+ * destroyed with the verbs (and efadv.h); here they are asked about and opened.
+ *
+ * Every int result is 0 or a positive errno. Beside what the kernel answers (the table
+ * at the top of rdma/dvq-abi.h) there are
+ *
+ *	EINVAL		an argument is NULL or a size below the first published one
+ *	EOPNOTSUPP	dvq does not drive the device, or cannot do what is asked
+ *
+ * and dvq_reason() says it in words. Nothing is printed unless the environment has
+ * DVQ_DEBUG.
+ *
+ * Any call may be made by several threads at once, but not beside the destruction of the
+ * object that it is about. Structs are passed with their size, so that they can grow: a
+ * program built with an older header gets what it has room for, one built with a newer
+ * header finds zeros in what the library does not know.
+ */
+#ifndef DVQ_DVQ_H
+#define DVQ_DVQ_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/dvq-abi.h>
+
+#include <dvq/efa.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * dvq_reason() - why the last call of this thread that failed did so
+ *
+ * Return: a sentence, valid until the thread's next call; "" if none has failed.
+ */
+const char *dvq_reason(void);
+
+/* ---- questions ------------------------------------------------------------------------ */
+
+/**
+ * dvq_device_query() - ask about an adapter
+ * @context: an open device
+ * @info: the answer
+ * @size: sizeof(*info)
+ */
+int dvq_device_query(struct ibv_context *context, struct dvq_device_info *info, uint32_t size);
+
+/**
+ * dvq_qp_query() - ask about a QP and its work queues
+ * @qp: the QP
+ * @info: what both queues share
+ * @info_size: sizeof(*info)
+ * @sq: the send queue, or NULL
+ * @rq: the receive queue, or NULL
+ * @wq_size: sizeof(*sq)
+ */
+int dvq_qp_query(struct ibv_qp *qp, struct dvq_qp_info *info, uint32_t info_size,
+		 struct dvq_wq_info *sq, struct dvq_wq_info *rq, uint32_t wq_size);
+
+/**
+ * dvq_cq_query() - ask about a CQ
+ * @cq: the CQ; of several pipelines the first is meant
+ * @info: the answer
+ * @size: sizeof(*info)
+ */
+int dvq_cq_query(struct ibv_cq *cq, struct dvq_cq_info *info, uint32_t size);
+
+/**
+ * dvq_ah_query() - ask for the number that a send request carries
+ * @ah: the address handle
+ * @info: the answer
+ * @size: sizeof(*info)
+ */
+int dvq_ah_query(struct ibv_ah *ah, struct dvq_ah_info *info, uint32_t size);
+
+/**
+ * dvq_pd_set_policy() - say how queues created under a PD from now on may be placed
+ * @pd: the PD; a parent domain means its root
+ * @policy: see struct dvq_pd_policy
+ * @size: sizeof(*policy)
+ */
+int dvq_pd_set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size);
+
+/**
+ * dvq_pd_get_policy() - what dvq_pd_set_policy() said last
+ * @pd: the PD
+ * @policy: the answer; zeros if nothing was said
+ * @size: sizeof(*policy)
+ */
+int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, uint32_t size);
+
+/* ---- EFA rings -------------------------------------------------------------------------- */
+
+/**
+ * dvq_efa_sq_open() - map a send queue and fill its ring struct
+ * @qp: a UD or SRD QP of an EFA adapter
+ * @sq: the caller's; may be copied elsewhere afterwards
+ * @size: sizeof(*sq)
+ *
+ * A ring belongs to one poster. From now on do not post to the queue through the verbs,
+ * nor poll its CQ through them; open it before it is used, and after the QP went through
+ * RESET close it and open it again. What the verbs did with a send queue cannot be seen
+ * from outside, so it is on the caller not to open a used one.
+ *
+ * The mappings are not inherited by fork().
+ *
+ * Return: 0; EINVAL if the QP has no send queue; the errno of the mapping.
+ */
+int dvq_efa_sq_open(struct ibv_qp *qp, struct dvq_efa_sq *sq, uint32_t size);
+
+/**
+ * dvq_efa_sq_close() - unmap what dvq_efa_sq_open() mapped
+ * @sq: the struct that was filled, or a copy of it; NULL and a closed one are fine
+ *
+ * Before the QP is destroyed or after, but before the device is closed.
+ */
+void dvq_efa_sq_close(struct dvq_efa_sq *sq);
+
+/**
+ * dvq_efa_rq_open() - map a receive queue and fill its ring struct
+ * @qp: a UD or SRD QP of an EFA adapter
+ * @rq: the caller's; may be copied elsewhere afterwards
+ * @size: sizeof(*rq)
+ *
+ * As dvq_efa_sq_open(). Return: also EBUSY if receives were posted through the verbs since
+ * the QP left RESET.
+ */
+int dvq_efa_rq_open(struct ibv_qp *qp, struct dvq_efa_rq *rq, uint32_t size);
+
+/* As dvq_efa_sq_close(). */
+void dvq_efa_rq_close(struct dvq_efa_rq *rq);
+
+/**
+ * dvq_efa_cq_open() - map a completion queue and fill its ring struct
+ * @cq: a CQ of an EFA adapter
+ * @ring: the caller's; may be copied elsewhere, before dvq_efa_cq_set_qps()
+ * @size: sizeof(*ring)
+ *
+ * Poll it either through this or through the verbs, and open it before the first poll. Of
+ * a CQ in memory of the caller the ring's address is taken from its creation; if that
+ * named none, @ring->ring is 0 and for the caller to fill.
+ *
+ * A CQ must have room for all requests of all its queues that can be outstanding at one
+ * time: the device drops completions that find no place, and they are lost.
+ *
+ * Return: 0; EOPNOTSUPP if the CQ has more sub-CQs than DVQ_EFA_MAX_SUB_CQS; the errno of
+ * the mapping.
+ */
+int dvq_efa_cq_open(struct ibv_cq *cq, struct dvq_efa_cq *ring, uint32_t size);
+
+/* As dvq_efa_sq_close(). */
+void dvq_efa_cq_close(struct dvq_efa_cq *ring);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DVQ_DVQ_H */

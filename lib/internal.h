@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* What the library's files share. Nothing here is exported. */
+#ifndef DVQ_LIB_INTERNAL_H
+#define DVQ_LIB_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/dvq-abi.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include <dvq/dvq.h>
+
+#define DVQ_API		__attribute__((visibility("default")))
+
+/* enum rdma_driver_id; older system headers do not have all */
+#define DVQ_RDMA_DRIVER_EFA	17
+#define DVQ_RDMA_DRIVER_IONIC	21
+
+/* ---- reason.c: why a call failed ---------------------------------------------------- */
+
+/* remembers the sentence for dvq_reason() and returns @error */
+__attribute__((format(printf, 2, 3))) int dvq_refuse(int error, const char *format, ...);
+
+/* ---- call.c: uverbs methods --------------------------------------------------------- */
+
+#define DVQ_CALL_ATTRS	6
+
+/**
+ * struct dvq_call - one call of a uverbs method, being put together
+ * @hdr: as the kernel reads it
+ * @attrs: behind the header, where its own attrs[] lie
+ */
+struct dvq_call {
+	union {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct {
+			unsigned char header[sizeof(struct ib_uverbs_ioctl_hdr)];
+			struct ib_uverbs_attr attrs[DVQ_CALL_ATTRS];
+		};
+	};
+};
+
+void dvq_call_init(struct dvq_call *call, uint16_t object, uint16_t method);
+/* an object of the verbs that the call is about */
+void dvq_call_handle(struct dvq_call *call, uint16_t attr, uint32_t handle);
+void dvq_call_in(struct dvq_call *call, uint16_t attr, const void *data, uint16_t length);
+void dvq_call_out(struct dvq_call *call, uint16_t attr, void *data, uint16_t length);
+/* 0 or errno; issued as @driver_id, which must be the device's */
+int dvq_call_issue(struct dvq_call *call, int cmd_fd, uint32_t driver_id);
+
+/* ---- device.c: who drives it -------------------------------------------------------- */
+
+enum dvq_owner {
+	DVQ_OWNER_FOREIGN,	/* not an adapter that dvq knows, or not told */
+	DVQ_OWNER_STOCK,	/* an EFA adapter under the in-tree driver */
+	DVQ_OWNER_DVQ,
+};
+
+/*
+ * Issues a call of a dvq method. @driver_id 0: whichever adapter it is. EOPNOTSUPP, with
+ * a reason, if dvq does not drive the device.
+ */
+int dvq_call_device(struct dvq_call *call, struct ibv_context *context, uint32_t driver_id);
+
+/* asks anew each time; a device may have changed hands since */
+enum dvq_owner dvq_efa_owner(struct ibv_context *context);
+
+/* for the data path: remembered per context and thread */
+bool dvq_is_efa(struct ibv_context *context);
+
+int dvq_efa_query_device(struct ibv_context *context, struct dvq_device_info *info);
+int dvq_efa_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_info *sq,
+		     struct dvq_wq_info *rq);
+int dvq_efa_query_cq(struct ibv_cq *cq, struct dvq_cq_info *info);
+int dvq_efa_query_ah(struct ibv_ah *ah, struct dvq_ah_info *info);
+
+/* ---- mapping.c: memory that the kernel gives by key --------------------------------- */
+
+/*
+ * Finds in @maps, the text of /proc/self/maps, where the process has @length bytes of
+ * the file @path at offset @key; NULL: nowhere.
+ */
+void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length);
+
+/* a mapping of one's own, not inherited by fork() */
+int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address);
+void dvq_unmap(uint64_t address, uint64_t length);
+
+enum dvq_object_kind {
+	DVQ_KIND_QP,
+	DVQ_KIND_CQ,
+};
+
+/* the object that a mapping belongs to */
+struct dvq_object {
+	struct ibv_context *context;
+	enum dvq_object_kind kind;
+	uint32_t handle;
+	uint64_t uid;
+};
+
+/*
+ * Where @key is mapped: by the provider, or by the library for as long as the object
+ * lives (see dvq_borrow_reap()).
+ */
+int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
+	       void **address);
+/* unmaps what dvq_borrow() mapped for objects that are gone; every call begins with it */
+void dvq_borrow_reap(void);
+
+/* ---- ring.c: records to ring structs --------------------------------------------------- */
+
+int dvq_efa_sq_fill(struct dvq_efa_sq *sq, const struct dvq_qp_info *info,
+		    const struct dvq_wq_info *wq, uint64_t ring, uint64_t doorbell);
+int dvq_efa_rq_fill(struct dvq_efa_rq *rq, const struct dvq_qp_info *info,
+		    const struct dvq_wq_info *wq, uint64_t ring, uint64_t doorbell);
+int dvq_efa_cq_fill(struct dvq_efa_cq *cq, const struct dvq_cq_info *info, uint64_t ring,
+		    uint64_t doorbell);
+
+/* ---- stock.c: the stock library ------------------------------------------------------- */
+
+struct efadv_ah_attr;
+struct efadv_comp_cntr_init_attr;
+struct efadv_cq;
+struct efadv_cq_attr;
+struct efadv_cq_init_attr;
+struct efadv_device_attr;
+struct efadv_mr_attr;
+struct efadv_qp;
+struct efadv_qp_init_attr;
+struct efadv_rq_depth_attr;
+struct efadv_sq_depth_attr;
+struct efadv_wq_attr;
+struct ibv_comp_cntr;
+struct ibv_comp_cntr_init_attr;
+
+/* libefa as the provider of a context has it; NULL: that release lacks the call */
+struct dvq_stock {
+	int (*query_device)(struct ibv_context *, struct efadv_device_attr *, uint32_t);
+	int (*query_ah)(struct ibv_ah *, struct efadv_ah_attr *, uint32_t);
+	int (*query_mr)(struct ibv_mr *, struct efadv_mr_attr *, uint32_t);
+	int (*query_qp_wqs)(struct ibv_qp *, struct efadv_wq_attr *, struct efadv_wq_attr *,
+			    uint32_t);
+	int (*query_cq)(struct ibv_cq *, struct efadv_cq_attr *, uint32_t);
+	int (*get_max_sq_depth)(struct ibv_context *, struct efadv_sq_depth_attr *, uint32_t);
+	int (*get_max_rq_depth)(struct ibv_context *, struct efadv_rq_depth_attr *, uint32_t);
+	struct ibv_qp *(*create_driver_qp)(struct ibv_pd *, struct ibv_qp_init_attr *, uint32_t);
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *, struct ibv_qp_init_attr_ex *,
+				       struct efadv_qp_init_attr *, uint32_t);
+	struct efadv_qp *(*qp_from_ibv_qp_ex)(struct ibv_qp_ex *);
+	struct ibv_cq_ex *(*create_cq)(struct ibv_context *, struct ibv_cq_init_attr_ex *,
+				       struct efadv_cq_init_attr *, uint32_t);
+	struct efadv_cq *(*cq_from_ibv_cq_ex)(struct ibv_cq_ex *);
+	struct ibv_comp_cntr *(*create_comp_cntr)(struct ibv_context *,
+						  struct ibv_comp_cntr_init_attr *,
+						  struct efadv_comp_cntr_init_attr *, uint32_t);
+	/* release number from the name of its file, 0: not told by it */
+	unsigned int release;
+};
+
+/* NULL: there is none */
+const struct dvq_stock *dvq_stock(struct ibv_context *context);
+/* the release in "libefa.so.1.7.65.0" */
+unsigned int dvq_stock_release(const char *file);
+
+#endif /* DVQ_LIB_INTERNAL_H */

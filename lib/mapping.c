@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Memory that the kernel gives for a key.
+ *
+ * A ring that is opened gets mappings of its own and keeps them until it is closed. The
+ * direct-verbs calls that return an address have no close; they borrow: where the
+ * provider has the key mapped, its mapping is named, which lives as long as the object.
+ * Keys are unique among the open contexts of a device, so offset and file are enough to
+ * find it. Where the provider has none, the library maps, notes whose it is, and unmaps
+ * once the kernel does not know the object any more.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
+{
+	void *at = mmap(NULL, length, prot, MAP_SHARED, cmd_fd, (off_t)key);
+	int ret;
+
+	if (at == MAP_FAILED)
+		return dvq_refuse(errno, "cannot map %" PRIu64 " bytes at key %#" PRIx64 ": %m",
+				  length, key);
+	/* a child must not ring its parent's doorbells */
+	if (madvise(at, length, MADV_DONTFORK)) {
+		ret = dvq_refuse(errno, "cannot keep a mapping from children: %m");
+		munmap(at, length);
+		return ret;
+	}
+	*address = at;
+	return 0;
+}
+
+void dvq_unmap(uint64_t address, uint64_t length)
+{
+	if (length)
+		munmap((void *)(uintptr_t)address, length);
+}
+
+/* ---- the provider's mappings ---------------------------------------------------------- */
+
+/* "start-end perms offset dev inode   path"; false: not such a line */
+static bool parse_line(const char *line, uint64_t *start, uint64_t *end, char *shared,
+		       uint64_t *offset, int *path)
+{
+	*path = 0;
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %*3c%c %" SCNx64 " %*s %*s %n", start, end,
+		      shared, offset, path) == 4 && *path;
+}
+
+static bool same_path(const char *at, const char *path)
+{
+	size_t length = strlen(path);
+
+	return !strncmp(at, path, length) && (at[length] == '\n' || !at[length]);
+}
+
+/* A line may stand for several neighbouring mappings, or for a part of one. */
+static void *find_in_line(const char *line, const char *path, uint64_t key, uint64_t length)
+{
+	uint64_t start, end, offset;
+	char shared;
+	int at;
+
+	if (!parse_line(line, &start, &end, &shared, &offset, &at) || shared != 's')
+		return NULL;
+	if (end <= start || key < offset || key - offset >= end - start)
+		return NULL;
+	if (length > end - start - (key - offset) || !same_path(line + at, path))
+		return NULL;
+	return (void *)(uintptr_t)(start + (key - offset));
+}
+
+void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length)
+{
+	const char *line;
+	void *found;
+
+	for (line = maps; *line; line = strchrnul(line, '\n')) {
+		line += *line == '\n';
+		found = find_in_line(line, path, key, length);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* The whole text, since lines move while it is read piece by piece; NULL without memory. */
+static char *read_maps(void)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	size_t size = 0;
+	char *text = NULL;
+
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &size, '\0', file) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
+	return text;
+}
+
+static void *find_provider(int cmd_fd, uint64_t key, uint64_t length)
+{
+	char link[64], path[PATH_MAX];
+	void *found = NULL;
+	ssize_t n;
+	char *maps;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", cmd_fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return NULL;
+	path[n] = '\0';
+	maps = read_maps();
+	if (maps)
+		found = dvq_maps_find(maps, path, key, length);
+	free(maps);
+	return found;
+}
+
+/* ---- borrowed mappings of the library's own --------------------------------------------- */
+
+struct loan {
+	struct loan *next;
+	void *address;
+	uint64_t length;
+	uint64_t key;
+	/* whose it is: an object of a file, by numbers of which only the uid is never reused */
+	int cmd_fd;
+	struct stat file;
+	enum dvq_object_kind kind;
+	uint32_t handle;
+	uint64_t uid;
+};
+
+/* protects the list; never held across anything that can call back */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct loan *loans;
+
+static int query_uid(const struct loan *loan, uint64_t *uid)
+{
+	struct dvq_qp_info qp;
+	struct dvq_cq_info cq;
+	struct dvq_call call;
+	int ret;
+
+	if (loan->kind == DVQ_KIND_QP) {
+		dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_QP);
+		dvq_call_handle(&call, DVQ_ATTR_QUERY_QP_QP, loan->handle);
+		dvq_call_out(&call, DVQ_ATTR_QUERY_QP_INFO, &qp, sizeof(qp));
+	} else {
+		dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CQ);
+		dvq_call_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, loan->handle);
+		dvq_call_out(&call, DVQ_ATTR_QUERY_CQ_INFO, &cq, sizeof(cq));
+	}
+	ret = dvq_call_issue(&call, loan->cmd_fd, DVQ_RDMA_DRIVER_EFA);
+	if (!ret)
+		*uid = loan->kind == DVQ_KIND_QP ? qp.uid : cq.uid;
+	return ret;
+}
+
+static bool same_file(const struct loan *loan)
+{
+	struct stat file;
+
+	return !fstat(loan->cmd_fd, &file) && file.st_dev == loan->file.st_dev &&
+	       file.st_ino == loan->file.st_ino && file.st_rdev == loan->file.st_rdev;
+}
+
+static bool is_alive(const struct loan *loan)
+{
+	uint64_t uid;
+	int ret;
+
+	if (!same_file(loan))
+		return false;
+	ret = query_uid(loan, &uid);
+	if (!ret)
+		return uid == loan->uid;
+	/* a removed device tells nothing more; its context is still open */
+	return ret != ENOENT && ret != EINVAL && ret != EPROTONOSUPPORT;
+}
+
+static void reap_locked(void)
+{
+	struct loan **at = &loans, *loan;
+
+	while ((loan = *at)) {
+		if (is_alive(loan)) {
+			at = &loan->next;
+			continue;
+		}
+		*at = loan->next;
+		munmap(loan->address, loan->length);
+		free(loan);
+	}
+}
+
+void dvq_borrow_reap(void)
+{
+	pthread_mutex_lock(&lock);
+	reap_locked();
+	pthread_mutex_unlock(&lock);
+}
+
+static struct loan *find_loan(const struct dvq_object *object, uint64_t key)
+{
+	struct loan *loan;
+
+	for (loan = loans; loan; loan = loan->next)
+		if (loan->cmd_fd == object->context->cmd_fd && loan->kind == object->kind &&
+		    loan->uid == object->uid && loan->key == key)
+			return loan;
+	return NULL;
+}
+
+static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
+		    struct loan **result)
+{
+	struct loan *loan = calloc(1, sizeof(*loan));
+	int ret;
+
+	if (!loan)
+		return dvq_refuse(ENOMEM, "no memory");
+	ret = fstat(object->context->cmd_fd, &loan->file) ? errno : 0;
+	if (!ret)
+		ret = dvq_map(object->context->cmd_fd, key, length, prot, &loan->address);
+	if (ret) {
+		free(loan);
+		return ret;
+	}
+	loan->length = length;
+	loan->key = key;
+	loan->cmd_fd = object->context->cmd_fd;
+	loan->kind = object->kind;
+	loan->handle = object->handle;
+	loan->uid = object->uid;
+	loan->next = loans;
+	loans = loan;
+	*result = loan;
+	return 0;
+}
+
+int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
+	       void **address)
+{
+	struct loan *loan;
+	int ret = 0;
+
+	pthread_mutex_lock(&lock);
+	loan = find_loan(object, key);
+	if (loan) {
+		*address = loan->address;
+	} else {
+		*address = find_provider(object->context->cmd_fd, key, length);
+		if (!*address) {
+			ret = new_loan(object, key, length, prot, &loan);
+			if (!ret)
+				*address = loan->address;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return ret;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * The stock direct-verbs library (libefa), for what only the provider can do and for
+ * devices of the in-tree driver.
+ *
+ * Provider and library are one shared object, and it knows objects by pointers of its
+ * own: only the copy that made a context can work with it. So the object is looked for
+ * that the context's functions lie in; a name comes second. Whatever is found is asked by
+ * its own handle, never by the program's scope, where the same names may be ours.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define LIBEFA		"libefa.so.1"
+
+struct entry {
+	struct entry *next;
+	void *handle;
+	struct dvq_stock stock;
+};
+
+/* protects the list; entries stay, as a provider does */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry *entries;
+
+/* The number behind the last two dots: "libefa.so.1.7.65.0" is release 65. */
+unsigned int dvq_stock_release(const char *file)
+{
+	const char *name = strrchr(file, '/');
+	unsigned int node, release, patch;
+	int end = 0;
+
+	name = name ? name + 1 : file;
+	if (strncmp(name, LIBEFA ".", sizeof(LIBEFA)))
+		return 0;
+	if (sscanf(name + sizeof(LIBEFA), "%u.%u.%u%n", &node, &release, &patch, &end) != 3)
+		return 0;
+	return name[sizeof(LIBEFA) + end] ? 0 : release;
+}
+
+/* file of the object that an address lies in; false: in none, or in the one we are in */
+static bool object_of(const void *address, Dl_info *info)
+{
+	Dl_info own;
+
+	if (!dladdr(address, info) || !info->dli_fname)
+		return false;
+	return !dladdr(&entries, &own) || own.dli_fbase != info->dli_fbase;
+}
+
+static unsigned int release_of(const void *address)
+{
+	unsigned int release;
+	Dl_info info;
+	char *real;
+
+	if (!dladdr(address, &info) || !info.dli_fname)
+		return 0;
+	/* the plug-in is a link to the library's real name */
+	real = realpath(info.dli_fname, NULL);
+	release = dvq_stock_release(real ? real : info.dli_fname);
+	free(real);
+	return release;
+}
+
+/* a call of the stock library, never our own of the same name */
+static void *find(void *handle, const char *name)
+{
+	void *symbol = dlsym(handle, name);
+	Dl_info info;
+
+	return symbol && object_of(symbol, &info) ? symbol : NULL;
+}
+
+#define FIND(stock, handle, name)	((stock)->name = find(handle, "efadv_" #name))
+
+static void fill(struct dvq_stock *stock, void *handle)
+{
+	FIND(stock, handle, query_device);
+	FIND(stock, handle, query_ah);
+	FIND(stock, handle, query_mr);
+	FIND(stock, handle, query_qp_wqs);
+	FIND(stock, handle, query_cq);
+	FIND(stock, handle, get_max_sq_depth);
+	FIND(stock, handle, get_max_rq_depth);
+	FIND(stock, handle, create_driver_qp);
+	FIND(stock, handle, create_qp_ex);
+	FIND(stock, handle, qp_from_ibv_qp_ex);
+	FIND(stock, handle, create_cq);
+	FIND(stock, handle, cq_from_ibv_cq_ex);
+	FIND(stock, handle, create_comp_cntr);
+	stock->release = release_of((void *)stock->create_driver_qp);
+}
+
+/* efadv_create_driver_qp is there since the first release */
+static void *try_handle(void *handle)
+{
+	if (handle && find(handle, "efadv_create_driver_qp"))
+		return handle;
+	if (handle)
+		dlclose(handle);
+	return NULL;
+}
+
+static void *open_provider(struct ibv_context *context)
+{
+	void *code = (void *)context->ops.post_send;
+	void *handle = NULL;
+	Dl_info info;
+
+	if (code && object_of(code, &info))
+		handle = try_handle(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
+	if (!handle)
+		handle = try_handle(dlopen(LIBEFA, RTLD_LAZY | RTLD_NOLOAD));
+	if (!handle)
+		handle = try_handle(dlopen(LIBEFA, RTLD_LAZY | RTLD_LOCAL));
+	return handle;
+}
+
+static struct entry *find_entry(void *handle)
+{
+	struct entry *entry;
+
+	for (entry = entries; entry; entry = entry->next)
+		if (entry->handle == handle)
+			return entry;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return NULL;
+	entry->handle = handle;
+	fill(&entry->stock, handle);
+	entry->next = entries;
+	entries = entry;
+	return entry;
+}
+
+static const struct dvq_stock *look_up(struct ibv_context *context)
+{
+	void *handle = open_provider(context);
+	struct entry *entry;
+
+	if (!handle)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	entry = find_entry(handle);
+	pthread_mutex_unlock(&lock);
+	return entry ? &entry->stock : NULL;
+}
+
+/*
+ * Looked up once per provider and thread: the data path comes here with every request.
+ * Two contexts with the same posting function have the same provider.
+ */
+const struct dvq_stock *dvq_stock(struct ibv_context *context)
+{
+	static __thread const struct dvq_stock *last;
+	static __thread const void *last_code;
+	const void *code = (void *)context->ops.post_send;
+
+	if (!last || last_code != code) {
+		last = look_up(context);
+		last_code = code;
+	}
+	return last;
+}
