@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The completion queue: every kind of entry, sub-CQs, what is stale, the doorbell. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rings.h"
+
+static struct dvq_efa_wc wc[64];
+
+TEST(empty)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	r->cq_db = 0xdead;
+	CHECK_EQ(rings_poll(r, wc, 8), 0);
+	CHECK_EQ(rings_poll(r, wc, 0), 0);
+	CHECK_EQ(r->cq_db, 0xdead);
+	rings_free(r);
+}
+
+TEST(send_completion)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post(r, 0xaaaaaaaabbbbbbbb), 0);
+	memset(wc, 0xee, sizeof(wc));
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), EFA_IO_REMOTE_RNR);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 0xaaaaaaaabbbbbbbb);
+	CHECK_EQ(wc[0].qp_num, RINGS_QP_NUM);
+	CHECK_EQ(wc[0].status, EFA_IO_REMOTE_RNR);
+	CHECK_EQ(wc[0].byte_len, 0);
+	CHECK_EQ(wc[0].ah, 0);
+	CHECK_EQ(wc[0].imm, 0);
+	CHECK_EQ(wc[0].has_sgid, 0);
+	CHECK(!dvq_efa_wc_is_recv(&wc[0]));
+	CHECK(!dvq_efa_wc_has_imm(&wc[0]));
+	CHECK(!dvq_efa_wc_unsolicited(&wc[0]));
+	CHECK_EQ(r->cq_db, 1);
+	rings_free(r);
+}
+
+static void recv_entry(struct rings *r, struct efa_cqe_rx_ex cqe, uint16_t id)
+{
+	cqe.rx.common.req_id = id;
+	cqe.rx.common.qp_num = RINGS_QP_NUM;
+	cqe.rx.common.flags |= EFA_CQE_QTYPE_RECV << 1;
+	rings_cqe(r, 0, &cqe, r->cq_info.entry_size);
+}
+
+TEST(receive_completion)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post_recv(r, 42), 0);
+	memset(wc, 0xee, sizeof(wc));
+	recv_entry(r, (struct efa_cqe_rx_ex) {
+		.rx = { .length = 0xfedc, .ah = 0x1234, .src_qp_num = 0x5678, .imm = 0xdeadbeef },
+	}, rings_desc(r, 0).req_id);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 42);
+	CHECK_EQ(wc[0].byte_len, 0xfedc);
+	CHECK_EQ(wc[0].ah, 0x1234);
+	CHECK_EQ(wc[0].src_qp, 0x5678);
+	CHECK_EQ(wc[0].imm, 0xdeadbeef);
+	CHECK_EQ(wc[0].has_sgid, 0);
+	CHECK(dvq_efa_wc_is_recv(&wc[0]));
+	CHECK(!dvq_efa_wc_has_imm(&wc[0]));
+	CHECK_EQ(dvq_efa_rq_room(&r->rq), 8);
+	rings_free(r);
+}
+
+TEST(receive_completion_with_immediate)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post_recv(r, 42), 0);
+	recv_entry(r, (struct efa_cqe_rx_ex) {
+		.rx = { .common.flags = EFA_CQE_HAS_IMM, .imm = 7 } }, rings_desc(r, 0).req_id);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK(dvq_efa_wc_has_imm(&wc[0]));
+	CHECK_EQ(wc[0].imm, 7);
+	CHECK_EQ(dvq_efa_wc_opcode(&wc[0], false), 128);
+	rings_free(r);
+}
+
+/* F-38 */
+TEST(sender_without_ah_shows_its_gid)
+{
+	struct efa_cqe_rx_ex cqe = { .rx.ah = EFA_AH_UNKNOWN };
+	struct rings *r = rings_new();
+
+	for (int i = 0; i < 16; i++)
+		cqe.u.src_addr[i] = 0xf0 + i;
+	rings_open(r);
+	CHECK_EQ(rings_post_recv(r, 42), 0);
+	recv_entry(r, cqe, rings_desc(r, 0).req_id);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 42);
+	CHECK_EQ(wc[0].ah, EFA_AH_UNKNOWN);
+	CHECK_EQ(wc[0].has_sgid, 1);
+	CHECK(!memcmp(wc[0].sgid, cqe.u.src_addr, 16));
+	rings_free(r);
+}
+
+TEST(write_with_immediate_has_a_long_length)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post_recv(r, 42), 0);
+	recv_entry(r, (struct efa_cqe_rx_ex) {
+		.rx = { .common.flags = EFA_OP_RDMA_WRITE << 4 | EFA_CQE_HAS_IMM,
+			.length = 0x0001, .ah = EFA_AH_UNKNOWN },
+		.u.length_hi = 0x4000,
+	}, rings_desc(r, 0).req_id);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 42);
+	CHECK_EQ(wc[0].byte_len, 0x40000001);
+	CHECK_EQ(wc[0].has_sgid, 0);
+	CHECK_EQ(dvq_efa_wc_opcode(&wc[0], false), 129);
+	CHECK_EQ(dvq_efa_rq_room(&r->rq), 8);
+	rings_free(r);
+}
+
+TEST(unsolicited_write_uses_no_receive)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post_recv(r, 42), 0);
+	/* the id means nothing, even if it is one that is out */
+	recv_entry(r, (struct efa_cqe_rx_ex) {
+		.rx = { .common.flags = EFA_OP_RDMA_WRITE << 4 | EFA_CQE_HAS_IMM |
+					EFA_CQE_UNSOLICITED,
+			.length = 0x10, .imm = 9 },
+		.u.length_hi = 1,
+	}, rings_desc(r, 0).req_id);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK(dvq_efa_wc_unsolicited(&wc[0]));
+	CHECK_EQ(wc[0].wr_id, 0);
+	CHECK_EQ(wc[0].byte_len, 0x10010);
+	CHECK_EQ(wc[0].imm, 9);
+	CHECK_EQ(dvq_efa_rq_room(&r->rq), 7);
+	rings_recv_done(r, 0, RINGS_QP_NUM, rings_desc(r, 0).req_id, 1);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 42);
+	rings_free(r);
+}
+
+TEST(entries_of_16_bytes)
+{
+	struct rings *r = rings_new();
+
+	r->cq_info.entry_size = EFA_CQE_SIZE;
+	rings_open(r);
+	/* what follows an entry is another one, not its tail */
+	memset(r->cq_ring + 16, 0x11 & ~EFA_CQE_PHASE, 15 * 16);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(rings_post_recv(r, i), 0);
+		recv_entry(r, (struct efa_cqe_rx_ex) {
+			.rx = { .length = 5, .ah = EFA_AH_UNKNOWN,
+				.common.flags = i == 2 ? EFA_OP_RDMA_WRITE << 4 : 0 },
+		}, rings_desc(r, i).req_id);
+		CHECK_EQ(rings_poll(r, wc, 8), 1);
+		CHECK_EQ(wc[0].wr_id, i);
+		CHECK_EQ(wc[0].byte_len, 5);
+		CHECK_EQ(wc[0].has_sgid, 0);
+	}
+	rings_free(r);
+}
+
+TEST(wide_ids)
+{
+	struct rings *r = rings_new();
+	uint64_t id;
+
+	/* without a pool the id is the wr_id, with one the generation is checked */
+	r->sq_info.caps |= DVQ_WQ_64BIT_IDS;
+	rings_fill(r);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), 0);
+	CHECK_EQ(rings_post(r, 0xfedcba9876543210), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 0xfedcba9876543210);
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+
+	rings_fill(r);
+	rings_pools(r);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), 0);
+	memset(r->cq_ring, 0, RINGS_MAX_BYTES);
+	r->produced[0] = 0;
+	CHECK_EQ(rings_post(r, 0xfedcba9876543210), 0);
+	id = rings_wqe_id(r, 0);
+	CHECK_EQ(id >> 32, 5);
+	rings_send_done(r, 0, RINGS_QP_NUM, id - (1ull << 32), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, id, 0);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 0xfedcba9876543210);
+	CHECK_EQ(r->cq.stale, 1);
+	rings_free(r);
+}
+
+/* a send completion's upper bytes are undefined where ids have 16 bits */
+TEST(undefined_bytes_of_a_send_do_not_matter)
+{
+	struct rings *r = rings_new();
+	uint8_t entry[32];
+
+	rings_open(r);
+	for (int fill = 0; fill < 256; fill += 85) {
+		uint16_t id, qp_num = RINGS_QP_NUM;
+
+		CHECK_EQ(rings_post(r, fill), 0);
+		id = rings_wqe_id(r, (fill / 85) % 8);
+		memset(entry, fill, sizeof(entry));
+		memcpy(entry, &id, 2);
+		entry[2] = 0;
+		entry[3] = EFA_CQE_QTYPE_SEND << 1;
+		memcpy(entry + 4, &qp_num, 2);
+		rings_cqe(r, 0, entry, 32);
+		CHECK_EQ(rings_poll(r, wc, 8), 1);
+		CHECK_EQ(wc[0].wr_id, fill);
+	}
+	rings_free(r);
+}
+
+TEST(wrap_and_consumer_doorbell)
+{
+	struct rings *r = rings_new();
+	uint32_t total = 0;
+
+	rings_open(r);
+	/* three at a time through a ring of 16: runs are cut by its end */
+	for (int round = 0; round < 30000; round++) {
+		uint32_t slot = r->sq.next / 64;
+
+		for (int i = 0; i < 3; i++) {
+			REQUIRE(rings_post(r, total + i) == 0);
+			rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, (slot + i) % 8), 0);
+		}
+		REQUIRE(rings_poll(r, wc, 8) == 3);
+		for (int i = 0; i < 3; i++)
+			REQUIRE(wc[i].wr_id == total + i);
+		total += 3;
+		REQUIRE(r->cq_db == (total & 0xffff));
+	}
+	rings_free(r);
+}
+
+TEST(no_more_than_asked_for)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	for (int i = 0; i < 8; i++) {
+		CHECK_EQ(rings_post(r, i), 0);
+		rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, i), 0);
+	}
+	wc[3].wr_id = 0xdead;
+	CHECK_EQ(rings_poll(r, wc, 3), 3);
+	CHECK_EQ(wc[3].wr_id, 0xdead);
+	CHECK_EQ(r->cq_db, 3);
+	CHECK_EQ(rings_poll(r, wc, 8), 5);
+	CHECK_EQ(wc[0].wr_id, 3);
+	rings_free(r);
+}
+
+TEST(full_ring)
+{
+	struct rings *r = rings_new();
+
+	r->sq_info.entries = r->sq_info.max_wr = 16;
+	rings_open(r);
+	for (int lap = 0; lap < 3; lap++) {
+		for (int i = 0; i < 16; i++) {
+			CHECK_EQ(rings_post(r, i), 0);
+			rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, i), 0);
+		}
+		/* each entry once, although there is room for more */
+		CHECK_EQ(rings_poll(r, wc, 64), 16);
+		CHECK_EQ(rings_poll(r, wc, 64), 0);
+	}
+	rings_free(r);
+}
+
+TEST(sub_cqs_in_turn)
+{
+	struct rings *r = rings_new();
+	uint32_t seen[3] = {};
+
+	r->cq_info.sub_cqs = 3;
+	r->cq_info.entries = 4;
+	r->sq_info.entries = r->sq_info.max_wr = 16;
+	rings_open(r);
+	for (int i = 0; i < 12; i++) {
+		CHECK_EQ(rings_post(r, i % 3), 0);
+		rings_send_done(r, i % 3, RINGS_QP_NUM, rings_wqe_id(r, i), 0);
+	}
+	/* two at a time never serve one of them twice before the others */
+	for (int i = 0; i < 6; i++) {
+		CHECK_EQ(rings_poll(r, wc, 2), 2);
+		seen[wc[0].wr_id]++;
+		seen[wc[1].wr_id]++;
+		if (i == 2)
+			for (int sub = 0; sub < 3; sub++)
+				CHECK_EQ(seen[sub], 2);
+	}
+	CHECK_EQ(rings_poll(r, wc, 2), 0);
+	CHECK_EQ(r->cq_db, 12);
+	/* each has its own lap */
+	for (int i = 0; i < 9; i++) {
+		CHECK_EQ(rings_post(r, i), 0);
+		rings_send_done(r, 1, RINGS_QP_NUM, rings_wqe_id(r, (12 + i) % 16), 0);
+		CHECK_EQ(rings_poll(r, wc, 8), 1);
+		CHECK_EQ(wc[0].wr_id, i);
+	}
+	CHECK_EQ(r->cq_db, 21);
+	rings_free(r);
+}
+
+TEST(more_sub_cqs_than_the_struct_has)
+{
+	struct rings *r = rings_new();
+
+	r->cq_info.sub_cqs = DVQ_EFA_MAX_SUB_CQS + 1;
+	CHECK_EQ(dvq_efa_cq_fill(&r->cq, &r->cq_info, 1, 0), EOPNOTSUPP);
+	CHECK_CONTAINS(dvq_reason(), "17 sub-CQs");
+	r->cq_info.sub_cqs = DVQ_EFA_MAX_SUB_CQS;
+	CHECK_EQ(dvq_efa_cq_fill(&r->cq, &r->cq_info, 1, 0), 0);
+	r->cq_info.sub_cqs = 0;
+	CHECK_EQ(dvq_efa_cq_fill(&r->cq, &r->cq_info, 1, 0), EOPNOTSUPP);
+	rings_free(r);
+}
+
+/* F-23 */
+TEST(stale_between_valid_is_no_error)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post(r, 1), 0);
+	CHECK_EQ(rings_post(r, 2), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM + 1, rings_wqe_id(r, 1), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 1), 0);
+	CHECK_EQ(rings_poll(r, wc, 3), 2);
+	CHECK_EQ(wc[0].wr_id, 1);
+	CHECK_EQ(wc[1].wr_id, 2);
+	CHECK_EQ(r->cq.stale, 1);
+	CHECK_EQ(r->cq_db, 3);
+	/* only stale ones: none, and they are off the ring */
+	for (int i = 0; i < 5; i++)
+		rings_send_done(r, 0, RINGS_QP_NUM + 1, 0, 0);
+	CHECK_EQ(rings_poll(r, wc, 1), 0);
+	CHECK_EQ(r->cq.stale, 6);
+	CHECK_EQ(r->cq_db, 8);
+	/* none is said only when nothing is left */
+	CHECK_EQ(rings_post(r, 3), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM + 1, 0, 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 2), 0);
+	CHECK_EQ(rings_poll(r, wc, 1), 1);
+	CHECK_EQ(wc[0].wr_id, 3);
+	rings_free(r);
+}
+
+/* F-22: the last QP of the CQ is gone */
+TEST(completions_without_any_qp_are_dropped)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	for (int i = 0; i < 6; i++) {
+		CHECK_EQ(rings_post(r, i), 0);
+		rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, i), 0);
+	}
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+	CHECK_EQ(rings_poll(r, wc, 64), 0);
+	CHECK_EQ(r->cq_db, 6);
+	CHECK_EQ(r->cq.stale, 6);
+	/* a new QP begins clean */
+	r->qp.generation++;
+	CHECK_EQ(dvq_efa_sq_fill(&r->sq, &r->qp, &r->sq_info, (uintptr_t)r->sq_ring,
+				 (uintptr_t)&r->sq_db), 0);
+	CHECK_EQ(dvq_efa_sq_set_pool(&r->sq, r->sq_ids), 0);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, NULL), 0);
+	CHECK_EQ(rings_post(r, 99), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	CHECK_EQ(rings_poll(r, wc, 64), 1);
+	CHECK_EQ(wc[0].wr_id, 99);
+	rings_free(r);
+}
+
+/*
+ * F-07: A and B on one CQ; B is destroyed with entries pending. A stays full for many
+ * laps and sees each wr_id exactly once.
+ */
+TEST(stale_entries_never_reach_another_queue)
+{
+	struct rings *a = rings_new();
+	struct dvq_efa_id b_ids[8];
+	uint8_t b_ring[8 * 64];
+	struct dvq_efa_sq b;
+	uint32_t b_db;
+	uint64_t done = 0, posted = 0;
+
+	rings_open(a);
+	a->qp.qp_num++;
+	CHECK_EQ(dvq_efa_sq_fill(&b, &a->qp, &a->sq_info, (uintptr_t)b_ring, (uintptr_t)&b_db), 0);
+	a->qp.qp_num--;
+	CHECK_EQ(dvq_efa_sq_set_pool(&b, b_ids), 0);
+	CHECK_EQ(dvq_efa_cq_attach(&a->cq, &b, NULL), 0);
+	for (int i = 0; i < 8; i++) {
+		struct dvq_efa_wr wr = rings_send();
+
+		CHECK_EQ(rings_post_wr(&b, &wr, 1000 + i), 0);
+	}
+	CHECK_EQ(rings_post(a, posted++), 0);
+	rings_send_done(a, 0, RINGS_QP_NUM, rings_wqe_id(a, 0), 0);
+	for (int i = 0; i < 8; i++) {
+		uint16_t id;
+
+		memcpy(&id, b_ring + i * 64, 2);
+		rings_send_done(a, 0, RINGS_QP_NUM + 1, id, 0);
+	}
+	CHECK_EQ(dvq_efa_cq_detach(&a->cq, RINGS_QP_NUM + 1), 0);
+	CHECK_EQ(rings_poll(a, wc, 64), 1);
+	CHECK_EQ(wc[0].wr_id, done++);
+	CHECK_EQ(a->cq.stale, 8);
+	while (done < 10 * 8) {
+		while (!rings_post(a, posted))
+			posted++;
+		REQUIRE(posted - done == 8);
+		rings_send_done(a, 0, RINGS_QP_NUM, rings_wqe_id(a, done % 8), 0);
+		REQUIRE(rings_poll(a, wc, 64) == 1);
+		REQUIRE(wc[0].wr_id == done++);
+		REQUIRE(dvq_efa_sq_room(&a->sq) == 1);
+	}
+	rings_free(a);
+}
+
+/* F-08: the same number again at once; as often as the id has room for a generation */
+TEST(recycled_qp_number)
+{
+	struct rings *r = rings_new();
+	uint16_t old[4];
+
+	r->sq_info.entries = r->sq_info.max_wr = 4096;	/* 4 bits are left */
+	r->cq_info.entries = 64;
+	rings_open(r);
+	for (int cycle = 0; cycle < 15; cycle++) {
+		for (int i = 0; i < 4; i++) {
+			CHECK_EQ(rings_post(r, i), 0);
+			old[i] = rings_wqe_id(r, i);
+		}
+		CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+		r->qp.generation++;
+		CHECK_EQ(dvq_efa_sq_fill(&r->sq, &r->qp, &r->sq_info, (uintptr_t)r->sq_ring,
+					 (uintptr_t)&r->sq_db), 0);
+		CHECK_EQ(dvq_efa_sq_set_pool(&r->sq, r->sq_ids), 0);
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), 0);
+		CHECK_EQ(rings_post(r, 500 + cycle), 0);
+		for (int i = 0; i < 4; i++)
+			rings_send_done(r, 0, RINGS_QP_NUM, old[i], 0);
+		rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+		CHECK_EQ(rings_poll(r, wc, 64), 1);
+		CHECK_EQ(wc[0].wr_id, 500 + cycle);
+	}
+	rings_free(r);
+}
+
+TEST(recycled_number_on_the_receive_side)
+{
+	struct rings *r = rings_new();
+	uint16_t old;
+
+	rings_open(r);
+	CHECK_EQ(rings_post_recv(r, 1), 0);
+	old = rings_desc(r, 0).req_id;
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+	r->qp.generation++;
+	CHECK_EQ(dvq_efa_rq_fill(&r->rq, &r->qp, &r->rq_info, (uintptr_t)r->rq_ring,
+				 (uintptr_t)&r->rq_db), 0);
+	/* without a pool as well */
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), 0);
+	CHECK_EQ(rings_post_recv(r, 2), 0);
+	rings_recv_done(r, 0, RINGS_QP_NUM, old, 1);
+	rings_recv_done(r, 0, RINGS_QP_NUM, rings_desc(r, 0).req_id, 1);
+	CHECK_EQ(rings_poll(r, wc, 64), 1);
+	CHECK_EQ(wc[0].wr_id, 2);
+	rings_free(r);
+}
+
+/* F-09 */
+TEST(qp_numbers_above_the_table)
+{
+	struct rings *r = rings_new();
+	struct dvq_efa_sq sq[17];
+
+	rings_fill(r);
+	for (uint32_t i = 0; i < 17; i++) {
+		r->qp.qp_num = 0xff00 + i;
+		CHECK_EQ(dvq_efa_sq_fill(&sq[i], &r->qp, &r->sq_info, 1, 2), 0);
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, &sq[i], NULL), i < 16 ? 0 : DVQ_EFA_EEXIST);
+	}
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, 0xff10), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, 0xff00), 0);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &sq[16], NULL), 0);
+	rings_free(r);
+}
+
+TEST(table_checks_its_arguments)
+{
+	struct rings *r = rings_new();
+	struct dvq_efa_cq bare;
+
+	rings_open(r);
+	CHECK_EQ(dvq_efa_cq_set_qps(&r->cq, r->qps, 0), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_set_qps(&r->cq, r->qps, 12), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, NULL), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), DVQ_EFA_EEXIST);
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM + 16), DVQ_EFA_EINVAL);
+	r->rq.qp_num++;
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_fill(&bare, &r->cq_info, 1, 0), 0);
+	CHECK_EQ(dvq_efa_cq_attach(&bare, &r->sq, NULL), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_detach(&bare, RINGS_QP_NUM), DVQ_EFA_EINVAL);
+	rings_free(r);
+}
+
+TEST(one_direction_attached)
+{
+	struct rings *r = rings_new();
+
+	rings_fill(r);
+	rings_pools(r);
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, NULL), 0);
+	CHECK_EQ(rings_post(r, 1), 0);
+	CHECK_EQ(rings_post_recv(r, 2), 0);
+	rings_recv_done(r, 0, RINGS_QP_NUM, rings_desc(r, 0).req_id, 1);
+	recv_entry(r, (struct efa_cqe_rx_ex) { .rx.common.flags = EFA_CQE_UNSOLICITED }, 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(wc[0].wr_id, 1);
+	CHECK_EQ(r->cq.stale, 2);
+	rings_free(r);
+}
+
+TEST(without_a_table_entries_come_as_they_are)
+{
+	struct rings *r = rings_new();
+
+	r->sq_info.caps |= DVQ_WQ_64BIT_IDS;
+	CHECK_EQ(dvq_efa_cq_fill(&r->cq, &r->cq_info, (uintptr_t)r->cq_ring, 0), 0);
+	rings_send_done(r, 0, 77, 0x123456789abcdef0, 5);
+	rings_recv_done(r, 0, 78, 0x4321, 100);
+	rings_recv_done(r, 0, 78, 0x4322, 100);
+	r->cq_ring[2 * 32 + 3] &= ~EFA_CQE_QTYPE;	/* of no kind */
+	CHECK_EQ(rings_poll(r, wc, 8), 2);
+	CHECK_EQ(wc[0].wr_id, 0x123456789abcdef0);
+	CHECK_EQ(wc[0].qp_num, 77);
+	CHECK_EQ(wc[0].status, 5);
+	CHECK_EQ(wc[1].wr_id, 0x4321);
+	CHECK_EQ(wc[1].byte_len, 100);
+	CHECK_EQ(r->cq.stale, 1);
+	rings_free(r);
+}
+
+TEST(entries_of_no_kind_are_dropped)
+{
+	struct rings *r = rings_new();
+	struct dvq_efa_wr wr = rings_send();
+
+	rings_open(r);
+	CHECK_EQ(rings_post_wr(&r->sq, &wr, 1), 0);
+	CHECK_EQ(rings_post_recv(r, 1), 0);
+	for (uint32_t qtype = 0; qtype < 4; qtype += 3) {
+		struct efa_cqe_tx cqe = { .common = { .qp_num = RINGS_QP_NUM,
+						      .req_id = rings_wqe_id(r, 0),
+						      .flags = qtype << 1 } };
+
+		rings_cqe(r, 0, &cqe, sizeof(cqe));
+	}
+	CHECK_EQ(rings_poll(r, wc, 8), 0);
+	CHECK_EQ(r->cq.stale, 2);
+	CHECK_EQ(dvq_efa_sq_room(&r->sq), 7);
+	rings_free(r);
+}
+
+TEST(completion_that_comes_twice_is_dropped)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post(r, 1), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	CHECK_EQ(dvq_efa_sq_room(&r->sq), 8);
+	rings_free(r);
+}
+
+/* F-25 */
+TEST(status_table)
+{
+	static const uint8_t want[] = {
+		0, 5, 2, 2, 2, 4, 1, 10, 16, 15, 13, 9, 7, 20, 11, 20, 21, 21, 9,
+	};
+	struct dvq_efa_wc one = {};
+
+	CHECK_EQ(IBV_WC_LOC_LEN_ERR, 1);
+	CHECK_EQ(IBV_WC_LOC_QP_OP_ERR, 2);
+	CHECK_EQ(IBV_WC_LOC_PROT_ERR, 4);
+	CHECK_EQ(IBV_WC_WR_FLUSH_ERR, 5);
+	CHECK_EQ(IBV_WC_BAD_RESP_ERR, 7);
+	CHECK_EQ(IBV_WC_REM_INV_REQ_ERR, 9);
+	CHECK_EQ(IBV_WC_REM_ACCESS_ERR, 10);
+	CHECK_EQ(IBV_WC_REM_OP_ERR, 11);
+	CHECK_EQ(IBV_WC_RNR_RETRY_EXC_ERR, 13);
+	CHECK_EQ(IBV_WC_REM_INV_RD_REQ_ERR, 15);
+	CHECK_EQ(IBV_WC_REM_ABORT_ERR, 16);
+	CHECK_EQ(IBV_WC_RESP_TIMEOUT_ERR, 20);
+	CHECK_EQ(IBV_WC_GENERAL_ERR, 21);
+	for (uint32_t status = 0; status < 256; status++) {
+		one.status = status;
+		CHECK_EQ(dvq_efa_wc_status(&one), status < sizeof(want) ? want[status] : 21);
+	}
+}
+
+TEST(opcode_table)
+{
+	static const struct {
+		uint8_t qtype, op;
+		uint32_t stock, truth;
+	} rows[] = {
+		{ EFA_CQE_QTYPE_SEND, EFA_OP_SEND, IBV_WC_SEND, IBV_WC_SEND },
+		{ EFA_CQE_QTYPE_SEND, EFA_OP_RDMA_READ, IBV_WC_SEND, IBV_WC_RDMA_READ },
+		{ EFA_CQE_QTYPE_SEND, EFA_OP_RDMA_WRITE, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_WRITE },
+		{ EFA_CQE_QTYPE_RECV, EFA_OP_SEND, IBV_WC_RECV, IBV_WC_RECV },
+		{ EFA_CQE_QTYPE_RECV, EFA_OP_RDMA_WRITE, IBV_WC_RECV_RDMA_WITH_IMM,
+		  IBV_WC_RECV_RDMA_WITH_IMM },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dvq_efa_wc one = { .flags = rows[i].qtype << 1 | rows[i].op << 4 };
+
+		CHECK_EQ(dvq_efa_wc_opcode(&one, false), rows[i].stock);
+		CHECK_EQ(dvq_efa_wc_opcode(&one, true), rows[i].truth);
+	}
+}
+
+TEST(arming)
+{
+	struct rings *r = rings_new();
+
+	rings_open(r);
+	CHECK_EQ(rings_post(r, 1), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	for (uint32_t events = 0; events < 6; events++) {
+		CHECK_EQ(dvq_efa_cq_arm(&r->cq), 0);
+		CHECK_EQ(r->cq_db, 0x80000000 | (events & 3) << 29 | 1);
+		dvq_efa_cq_event(&r->cq);
+	}
+	rings_free(r);
+}
+
+TEST(without_a_doorbell)
+{
+	struct rings *r = rings_new();
+
+	r->cq_info.db_key = 0;
+	rings_open(r);
+	CHECK_EQ(r->cq.doorbell, 0);
+	CHECK_EQ(dvq_efa_cq_arm(&r->cq), DVQ_EFA_EINVAL);
+	CHECK_EQ(rings_post(r, 1), 0);
+	rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+	CHECK_EQ(rings_poll(r, wc, 8), 1);
+	rings_free(r);
+}
+
+/* Whatever the device writes: no access outside, the account stays sane, it ends. */
+TEST(random_bytes)
+{
+	unsigned int seed = (unsigned int)getpid();
+
+	printf("# seed %u\n", seed);
+	for (int round = 0; round < 2000; round++) {
+		struct rings *r = rings_new();
+
+		r->cq_info.entry_size = rand_r(&seed) & 1 ? 16 : 32;
+		r->cq_info.sub_cqs = 1 + rand_r(&seed) % 4;
+		if (rand_r(&seed) & 1)
+			r->sq_info.caps |= DVQ_WQ_64BIT_IDS;
+		rings_fill(r);
+		if (rand_r(&seed) & 1)
+			rings_pools(r);
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), 0);
+		for (int i = 0; i < 5; i++) {
+			CHECK_EQ(rings_post(r, i), 0);
+			CHECK_EQ(rings_post_recv(r, i), 0);
+		}
+		for (int i = 0; i < 4 * 16 * 32; i++)
+			r->cq_ring[i] = rand_r(&seed);
+		for (int entry = 0; entry < 128; entry++) {	/* half of them of our QP */
+			uint8_t *at = r->cq_ring + entry * r->cq_info.entry_size;
+			uint16_t qp_num = RINGS_QP_NUM;
+
+			if (rand_r(&seed) & 1)
+				memcpy(at + 4, &qp_num, 2);
+			if (rand_r(&seed) & 1)
+				at[0] &= 0x2f, at[1] = 0;
+		}
+		for (int i = 0; i < 8; i++)
+			REQUIRE(rings_poll(r, wc, 1 + rand_r(&seed) % 64) <= 64);
+		REQUIRE(dvq_efa_sq_room(&r->sq) >= 3 && dvq_efa_sq_room(&r->sq) <= 8);
+		REQUIRE(dvq_efa_rq_room(&r->rq) >= 3 && dvq_efa_rq_room(&r->rq) <= 8);
+		rings_free(r);
+	}
+}
+
+TAP_MAIN

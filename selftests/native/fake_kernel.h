@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A kernel for the library's tests: it answers the uverbs ioctls of one device from
+ * records that the test fills, and its file can be mapped at any key. Tests are linked
+ * so that the library's ioctl() and ibv_query_device() come here.
+ */
+#ifndef SELFTESTS_FAKE_KERNEL_H
+#define SELFTESTS_FAKE_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/dvq-abi.h>
+#include <rdma/dvq-efa-abi.h>
+
+#define FAKE_OBJECTS	8
+#define FAKE_FILE_BYTES	(1 << 20)
+
+enum fake_driver {
+	FAKE_DVQ,	/* dvq drives an EFA adapter */
+	FAKE_DVQ_OLD,	/* the same with a module that only knows QUERY_DEVICE */
+	FAKE_IN_TREE,	/* the in-tree driver of EFA */
+	FAKE_IONIC,	/* dvq drives an ionic adapter */
+	FAKE_OTHER,	/* some other adapter */
+};
+
+struct fake_qp {
+	bool exists;
+	struct dvq_qp_info info;
+	struct dvq_wq_info sq, rq;
+};
+
+struct fake_cq {
+	bool exists;
+	struct dvq_cq_info info;
+};
+
+struct fake_kernel {
+	enum fake_driver driver;
+	struct dvq_device_info device;
+	struct dvq_efa_device_resp abi;
+	struct fake_qp qps[FAKE_OBJECTS];	/* by handle */
+	struct fake_cq cqs[FAKE_OBJECTS];
+	struct dvq_ah_info ahs[FAKE_OBJECTS];
+	struct dvq_pd_policy policy;
+	uint16_t mr[4];
+	/* what every call of an object answers; 0: the truth */
+	int error;
+	unsigned int calls;
+	/* the last call as it came */
+	uint16_t object, method;
+	uint32_t lengths;	/* of its attributes, added up */
+};
+
+extern struct fake_kernel fake_kernel;
+
+/* a device under @driver with a QP and a CQ at handle 1, and a context of it */
+struct ibv_context *fake_open(enum fake_driver driver);
+void fake_close(struct ibv_context *context);
+
+/* mappings that the process has of the fake files */
+unsigned int fake_mappings(void);
+
+#endif /* SELFTESTS_FAKE_KERNEL_H */
