@@ -557,6 +557,8 @@ static int send_response(struct ionic *ionic, struct ionic_qp *qp)
 	}
 	err = send_read(ionic, qp, response, &packet);
 	if (err == -EACCES) {
+		/* refused is what is not answered yet */
+		response->psn = packet.psn;
 		response->kind = IONIC_RESPONSE_ACK;
 		response->syndrome = IONIC_SYNDROME_NAK | IONIC_NAK_ACCESS;
 		qp->rsp.count = 1;
