@@ -73,8 +73,7 @@ native: model
 	$(MAKE) -C $(ROOT)/selftests/model tests
 	$(MAKE) -C $(ROOT)/selftests/native
 
-install: modules library
-	$(call root)
+install: root modules library
 	$(MAKE) -C $(KDIR) M=$(TREE) modules_install
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib install
 
@@ -83,56 +82,51 @@ clean:
 
 # ---- the lab ----------------------------------------------------------------------------------------
 
-root	= @[ "$$(id -u)" = 0 ] || { echo "run as root: make $@" >&2; exit 1; }
+root:
+	@[ "$$(id -u)" = 0 ] || { echo "run as root: make $(MAKECMDGOALS)" >&2; exit 1; }
 
-deps:
-	$(call root)
+deps: root
 	@$(VM)/deps
 
 # One at a time: two would write the same files.
 suite: deps
-	$(call root)
 	@mkdir -p $(ROOT)/build
 	@release=$$(cat $$($(VM)/image $(SUITE))/release) && \
 	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) OUT=/dvq/build/$(SUITE) \
 		KDIR=/lib/modules/$$release/build modules tests
 
 demo: deps
-	$(call root)
 	$(MAKE) -j $(JOBS) model
 	$(MAKE) suite
 	@$(VM)/demo $(SUITE)
 
 check: deps
-	$(call root)
 	$(MAKE) -j $(JOBS) native
 	$(MAKE) suite
 	@$(VM)/check --suite $(SUITE) $(PLANS)
 
 # The plans whose modules are the oracle's.
 check-oracle: deps
-	$(call root)
 	$(MAKE) -j $(JOBS) model
 	$(MAKE) suite
 	@$(VM)/oracle $(SUITE)
 	@$(VM)/check --suite $(SUITE) --oracle
 
 check-all: deps
-	$(call root)
 	@for suite in $(notdir $(wildcard $(VM)/suites/*)); do \
 		$(MAKE) check SUITE=$$suite || failed="$$failed $$suite"; \
 	done; \
 	[ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
 
 shell: deps
-	$(call root)
 	$(MAKE) -j $(JOBS) model
 	$(MAKE) suite
 	@$(VM)/run --suite $(SUITE) --cpus 4 --load dvq $(ADAPTERS:%=--adapter %) --shell
 
-style: deps
+style: root
+	@$(VM)/deps shellcheck
 	shellcheck $(shell grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
 	$(VM)/inroot $(SUITE) -- make OUT=/dvq/build/style C=2 W=1 modules
 
-.PHONY: all help tree modules library tests model native install clean deps suite check check-all check-oracle \
+.PHONY: all help root tree modules library tests model native install clean deps suite check check-all check-oracle \
 	demo shell style

@@ -33,9 +33,10 @@ show_help()
 	sed -n '3,/^$/s/^# \{0,1\}//p' "$0"
 }
 
+# need_root WHY
 need_root()
 {
-	[ "$(id -u)" = 0 ] || die "run as root: ${1:-this} needs mounts, chroots and packages"
+	[ "$(id -u)" = 0 ] || die "run as root: $1"
 }
 
 # Mirrors have bad minutes. retry TIMES COMMAND...
@@ -53,7 +54,7 @@ retry()
 	done
 }
 
-# Sets the variables that suites/NAME defines (see suites/README) and image_dir.
+# Sets the variables that suites/NAME defines (they are explained in suites/forky) and image_dir.
 # The directory's name carries a hash of everything the image is made from, so that a changed
 # definition can never meet an old image.
 load_suite()
@@ -66,13 +67,15 @@ load_suite()
 	esac
 	[ -f "$vm/suites/$suite" ] ||
 		die "no suite '$suite'; there are: $(cd "$vm/suites" && ls -x)"
-	codename='' packages='' linux_source=''
+	codename='' packages='' linux_source='' qemu_suite=$suite
 	# shellcheck source=suites/forky
 	. "$vm/suites/$suite"
 	image_dir=$cache/$suite-$(image_hash)
 }
 
+# Comments do not count.
 image_hash()
 {
-	cat "$vm/suites/$suite" "$vm/image" "$vm/initramfs-init" | sha256sum | cut -c1-12
+	sed '/^[[:space:]]*#/d' "$vm/suites/$suite" "$vm/image" "$vm/initramfs-init" |
+		sha256sum | cut -c1-12
 }

@@ -132,7 +132,7 @@ start_guest()
 	else
 		exec {out}> "$dir/output.log"
 	fi
-	start "$vm/inroot" "$suite" --bind "$run_dir:/sockets" --bind "$image_dir:/image" -- "${qemu[@]}" \
+	start "$vm/inroot" "$qemu_suite" --bind "$run_dir:/sockets" --bind "$image_dir:/image" -- "${qemu[@]}" \
 		>&"$out" 2> "$dir/qemu.log"
 	guest_pids+=("$!")
 	exec {out}>&-
