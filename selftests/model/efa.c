@@ -33,7 +33,7 @@ static uint64_t round_up_pow2(uint64_t n)
 	return p;
 }
 
-/* ---- objects ---------------------------------------------------------------------- */
+/* ---- objects ----------------------------------------------------------- */
 
 void efa_forget_all(struct efa *efa)
 {
@@ -128,7 +128,7 @@ bool efa_ring_reachable(struct efa *efa, uint64_t base, uint64_t bytes)
 	       !model_dma_read(&efa->dev, base + bytes - 1, &byte, 1);
 }
 
-/* ---- BARs --------------------------------------------------------------------------- */
+/* ---- BARs -------------------------------------------------------------- */
 
 static void qp_doorbell(struct efa *efa, uint64_t off, uint32_t value)
 {
@@ -193,7 +193,7 @@ static uint64_t efa_bar_read(struct model_device *dev, unsigned int bar, uint64_
 	return 0;
 }
 
-/* ---- polled doorbells ------------------------------------------------------------------ */
+/* ---- polled doorbells -------------------------------------------------- */
 
 static uint32_t db_word(const struct efa *efa, uint64_t off)
 {
@@ -234,7 +234,7 @@ static void read_doorbells(struct efa *efa)
 	}
 }
 
-/* ---- operations -------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------- */
 
 static bool efa_work(struct model_device *dev)
 {
@@ -306,7 +306,7 @@ static const struct model_device_ops efa_ops = {
 	.destroy = efa_destroy,
 };
 
-/* ---- creation ------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------- */
 
 static void add_area(struct model_bar *bar, uint64_t offset, uint64_t length)
 {

@@ -9,7 +9,8 @@
  *	efa_cmd.c	table of admin commands
  *	efa_{feature,stats,pd,eq,cq,qp,ah,mr,counter}.c	the commands of one object
  *	efa_table.c	object numbers
- *	efa_send.c	send queues: doorbells, WQEs, completions
+ *	efa_send.c	send queues: stores, doorbells, completions
+ *	efa_wqe.c	WQEs taken apart
  *	efa_recv.c	receive queues
  *	efa_net.c	what goes between two adapters (efa_net.h)
  *	efa_control.c	verbs of the control channel
@@ -65,7 +66,7 @@ static inline bool efa_power_of_two(uint64_t n)
 struct efa;
 struct efa_peer;
 
-/* ---- numbers ---------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------- */
 
 /* hands out the numbers of one kind of object; efa_table.c */
 struct efa_table {
@@ -86,7 +87,7 @@ void efa_table_del(struct efa_table *table, unsigned int number);
 /* the next live object from number @*from on, which is moved behind it; NULL at the end */
 void *efa_table_next(const struct efa_table *table, unsigned int *from);
 
-/* ---- objects ------------------------------------------------------------------ */
+/* ---- objects ----------------------------------------------------------- */
 
 struct efa_pd {
 	unsigned int num;
@@ -235,7 +236,7 @@ struct efa_counter {
 	unsigned int refs;		/* attachments */
 };
 
-/* ---- device ---------------------------------------------------------------------- */
+/* ---- device ------------------------------------------------------------ */
 
 /* counted since creation; control verb "stats" */
 struct efa_tally {
@@ -353,7 +354,7 @@ static inline struct efa *efa_of(struct model_device *dev)
 	return (struct efa *)dev;
 }
 
-/* ---- efa.c ------------------------------------------------------------------------ */
+/* ---- efa.c ------------------------------------------------------------- */
 
 /* every object gone, rings forgotten; DEV_CTL and power-up alike */
 void efa_forget_all(struct efa *efa);
@@ -362,7 +363,7 @@ bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner,
 /* both ends of a ring can be reached */
 bool efa_ring_reachable(struct efa *efa, uint64_t base, uint64_t bytes);
 
-/* ---- efa_regs.c ------------------------------------------------------------------- */
+/* ---- efa_regs.c -------------------------------------------------------- */
 
 void efa_regs_reset(struct efa *efa);
 void efa_reg_write(struct efa *efa, uint64_t off, unsigned int size, uint64_t value);
@@ -373,7 +374,7 @@ static inline bool efa_ready(const struct efa *efa)
 	return efa->regs.status & EFA_DEV_STS_READY && !efa->regs.not_ready;
 }
 
-/* ---- efa_admin.c ------------------------------------------------------------------ */
+/* ---- efa_admin.c ------------------------------------------------------- */
 
 #define EFA_JOB_MORE	(-1)	/* call again in the next slice */
 
@@ -392,7 +393,7 @@ void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status);
 /* vector 0, unless INTR_MASK silences it */
 void efa_admin_irq(struct efa *efa, unsigned int vector);
 
-/* ---- efa_cmd.c -------------------------------------------------------------------- */
+/* ---- efa_cmd.c --------------------------------------------------------- */
 
 extern const char *const efa_inject_points[];
 
@@ -408,7 +409,7 @@ int efa_cmd_run(struct efa *efa, struct efa_job *job);
 int efa_refuse(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* ---- the commands ------------------------------------------------------------------ */
+/* ---- the commands ------------------------------------------------------ */
 
 int efa_cmd_get_feature(struct efa *efa, struct efa_job *job);
 int efa_cmd_set_feature(struct efa *efa, struct efa_job *job);
@@ -439,7 +440,7 @@ int efa_cmd_detach_counter(struct efa *efa, struct efa_job *job);
 struct efa_pd *efa_pd_get(struct efa *efa, unsigned int num);
 struct efa_uar *efa_uar_get(struct efa *efa, unsigned int num);
 
-/* ---- efa_eq.c, efa_cq.c -------------------------------------------------------------- */
+/* ---- efa_eq.c, efa_cq.c ------------------------------------------------ */
 
 void efa_eq_doorbell(struct efa *efa, uint32_t value);
 void efa_eq_free(struct efa *efa, struct efa_eq *eq);
@@ -453,7 +454,7 @@ void efa_cq_free(struct efa *efa, struct efa_cq *cq);
 /* writes an entry (32 bytes given, cut to the ring's entry size); the phase is filled in here */
 void efa_cq_push(struct efa *efa, struct efa_cq *cq, unsigned int sub, struct efa_cqe_rx_ex *cqe);
 
-/* ---- efa_mr.c --------------------------------------------------------------------------- */
+/* ---- efa_mr.c ---------------------------------------------------------- */
 
 void efa_mr_free(struct efa *efa, struct efa_mr *mr);
 /* the MR of a 24-bit (lkey) or full (rkey) key, or NULL */
@@ -470,14 +471,14 @@ enum efa_io_status efa_mr_fast_reg(struct efa *efa, struct efa_pd *pd,
 				   const struct efa_fast_reg *reg);
 enum efa_io_status efa_mr_fast_invalidate(struct efa *efa, struct efa_pd *pd, uint32_t lkey);
 
-/* ---- efa_ah.c ------------------------------------------------------------------------------ */
+/* ---- efa_ah.c ---------------------------------------------------------- */
 
 struct efa_ah *efa_ah_get(struct efa *efa, unsigned int num);
 /* the AH of @pd that leads to @peer, or NULL */
 struct efa_ah *efa_ah_to(const struct efa_pd *pd, const struct efa_peer *peer);
 void efa_ah_free(struct efa *efa, struct efa_ah *ah);
 
-/* ---- efa_qp.c ------------------------------------------------------------------------------ */
+/* ---- efa_qp.c ---------------------------------------------------------- */
 
 struct efa_qp *efa_qp_by_handle(struct efa *efa, uint32_t handle);
 struct efa_qp *efa_qp_by_num(struct efa *efa, unsigned int num);
@@ -493,7 +494,7 @@ static inline bool efa_qp_flushes_sends(const struct efa_qp *qp)
 }
 const char *efa_qp_state_name(enum efa_admin_qp_state state);
 
-/* ---- efa_send.c ------------------------------------------------------------------------------ */
+/* ---- efa_send.c -------------------------------------------------------- */
 
 /* a trapped store to LLQ memory */
 void efa_llq_store(struct efa *efa, uint64_t off, unsigned int size, uint64_t value);
@@ -515,7 +516,7 @@ unsigned int efa_sq_flush(struct efa *efa, struct efa_qp *qp, unsigned int budge
 void efa_sq_complete(struct efa *efa, struct efa_qp *qp, uint64_t req_id, unsigned int op,
 		     enum efa_io_status status);
 
-/* ---- efa_recv.c ------------------------------------------------------------------------------ */
+/* ---- efa_recv.c -------------------------------------------------------- */
 
 void efa_rq_doorbell(struct efa *efa, struct efa_qp *qp, uint32_t value);
 void efa_rq_init(struct efa_qp *qp);
@@ -544,7 +545,7 @@ void efa_rq_complete(struct efa *efa, struct efa_qp *qp, uint16_t req_id,
 enum efa_io_status efa_rq_message(struct efa *efa, struct efa_qp *qp,
 				  const struct efa_arrival *arrival, const void *data);
 
-/* ---- efa_counter.c ------------------------------------------------------------------------- */
+/* ---- efa_counter.c ----------------------------------------------------- */
 
 /* @event: one EFA_COUNTER_* bit */
 void efa_count(struct efa *efa, struct efa_qp *qp, uint32_t event);
@@ -552,7 +553,7 @@ void efa_counter_free(struct efa *efa, struct efa_counter *counter);
 /* forgets the attachments of a QP that goes */
 void efa_counter_detach_all(struct efa *efa, struct efa_qp *qp);
 
-/* ---- efa_control.c --------------------------------------------------------------------------- */
+/* ---- efa_control.c ----------------------------------------------------- */
 
 int efa_control(struct model_device *dev, int argc, char **argv, FILE *out);
 

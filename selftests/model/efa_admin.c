@@ -165,7 +165,7 @@ void efa_admin_irq(struct efa *efa, unsigned int vector)
 	model_irq(&efa->dev, vector);
 }
 
-/* ---- completions --------------------------------------------------------------- */
+/* ---- completions ------------------------------------------------------- */
 
 static uint16_t crc16(const void *data, size_t len)
 {
@@ -310,7 +310,7 @@ static uint64_t send_late(struct efa *efa)
 	return soonest;
 }
 
-/* ---- commands -------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------- */
 
 /* the entry as such, before anything in it is believed; a status */
 static int check_entry(struct efa *efa, struct efa_job *job, uint16_t count)
@@ -424,7 +424,7 @@ bool efa_admin_work(struct efa *efa, uint64_t *when)
 	return more;
 }
 
-/* ---- events ----------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------ */
 
 bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome)
 {

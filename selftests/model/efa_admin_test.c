@@ -270,7 +270,7 @@ TEST(rings_whose_memory_goes_away)
 	drv_close(&drv);
 }
 
-/* ---- injection ------------------------------------------------------------------ */
+/* ---- injection --------------------------------------------------------- */
 
 TEST(every_status_can_be_answered)
 {
@@ -377,7 +377,7 @@ TEST(after_a_forged_answer_leftovers_are_excused)
 	drv_close(&drv);
 }
 
-/* ---- events ------------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------ */
 
 TEST(keep_alive)
 {
@@ -468,7 +468,7 @@ TEST(fatal_error)
 	drv_close(&drv);
 }
 
-/* ---- features ------------------------------------------------------------------------ */
+/* ---- features ---------------------------------------------------------- */
 
 struct column {
 	const char *profile;

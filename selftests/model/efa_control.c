@@ -8,7 +8,7 @@
 #include "efa_net.h"
 #include "option.h"
 
-/* ---- what was seen ------------------------------------------------------------------ */
+/* ---- what was seen ----------------------------------------------------- */
 
 static void print_admin(const struct efa_tally *tally, FILE *out)
 {
@@ -213,11 +213,13 @@ static int print_ah(struct efa *efa, char **words, FILE *out)
 	return 0;
 }
 
-/* ---- faults -------------------------------------------------------------------------- */
+/* ---- faults ------------------------------------------------------------ */
 
 static int aenq(struct efa *efa, char **words, FILE *out)
 {
-	struct option_key keys[] = { { .key = "group" }, { .key = "syndrome" }, { .key = "count" }, { .key = NULL } };
+	struct option_key keys[] = {
+		{ .key = "group" }, { .key = "syndrome" }, { .key = "count" }, { .key = NULL },
+	};
 	uint64_t group = EFA_AENQ_KEEP_ALIVE, syndrome = 0, count = 1, sent = 0;
 
 	if (option_parse(keys, words, out) ||
@@ -282,7 +284,9 @@ static int stray_answer(struct efa *efa, char **words, FILE *out)
 
 static int force_status(struct efa *efa, char **words, FILE *out)
 {
-	struct option_key keys[] = { { .key = "qp" }, { .key = "status" }, { .key = "count" }, { .key = NULL } };
+	struct option_key keys[] = {
+		{ .key = "qp" }, { .key = "status" }, { .key = "count" }, { .key = NULL },
+	};
 	uint64_t num = UINT16_MAX + 1, status = 0, count = 1;
 	struct efa_qp *qp;
 
@@ -327,7 +331,7 @@ static int set(struct efa *efa, char **words, FILE *out)
 	return err;
 }
 
-/* ---- dispatch --------------------------------------------------------------------------- */
+/* ---- dispatch ---------------------------------------------------------- */
 
 static const struct verb {
 	const char *name;

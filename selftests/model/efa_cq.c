@@ -159,7 +159,7 @@ void efa_cq_free(struct efa *efa, struct efa_cq *cq)
 	free(cq);
 }
 
-/* ---- doorbell ------------------------------------------------------------------ */
+/* ---- doorbell ---------------------------------------------------------- */
 
 static void send_event(struct efa *efa, struct efa_cq *cq)
 {
@@ -231,7 +231,7 @@ void efa_cq_work(struct efa *efa)
 			send_event(efa, cq);
 }
 
-/* ---- entries ---------------------------------------------------------------------- */
+/* ---- entries ----------------------------------------------------------- */
 
 static bool full(const struct efa *efa, const struct efa_cq *cq, unsigned int sub)
 {

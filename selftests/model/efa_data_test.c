@@ -62,7 +62,7 @@ static uint64_t statistic(struct drv_end *at, unsigned int type, unsigned int in
 	return le64toh(value);
 }
 
-/* ---- messages -------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------- */
 
 static void messages(const char *options, enum efa_admin_qp_type type)
 {
@@ -235,7 +235,7 @@ TEST(request_ids_of_64_bits)
 	drv_pair_close(end);
 }
 
-/* ---- errors of messages --------------------------------------------------------------- */
+/* ---- errors of messages ------------------------------------------------ */
 
 TEST(local_errors)
 {
@@ -430,7 +430,7 @@ TEST(ud_header_room)
 	drv_pair_close(end);
 }
 
-/* ---- receiver not ready ------------------------------------------------------------------ */
+/* ---- receiver not ready ------------------------------------------------ */
 
 static void set_rnr(unsigned int retries)
 {
@@ -495,7 +495,7 @@ TEST(rnr_default)
 	drv_pair_close(end);
 }
 
-/* ---- RDMA ---------------------------------------------------------------------------------- */
+/* ---- RDMA -------------------------------------------------------------- */
 
 static const unsigned int rdma_sizes[] = {
 	0, 1, 100, 4096, 8929, 32767, 32768, 32769, 65536, 100000, 256 << 10
@@ -731,7 +731,7 @@ TEST(rdma_between_generations)
 	drv_pair_close(end);
 }
 
-/* ---- lost packets -------------------------------------------------------------------------- */
+/* ---- lost packets ------------------------------------------------------ */
 
 static void drop(struct drv_end *at, unsigned int skip, unsigned int count)
 {
@@ -907,7 +907,7 @@ TEST(many_transactions_beside_a_slow_one)
 	drv_pair_close(end);
 }
 
-/* ---- order ----------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------- */
 
 /* the order in which 48 messages posted together arrive */
 static void arrivals(const char *options, uint16_t *order)
@@ -957,7 +957,7 @@ TEST(srd_order_follows_the_seed)
 		CHECK(got[i]);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------- */
 
 TEST(error_state_flushes_both_queues)
 {
@@ -1134,7 +1134,7 @@ TEST(a_target_that_goes_during_a_transfer)
 	drv_pair_close(end);
 }
 
-/* ---- much ---------------------------------------------------------------------------------------- */
+/* ---- much -------------------------------------------------------------- */
 
 TEST(more_work_than_can_be_under_way)
 {
@@ -1251,7 +1251,7 @@ TEST(a_gibibyte)
 	drv_pair_close(end);
 }
 
-/* ---- faults on request ------------------------------------------------------------------------------ */
+/* ---- faults on request ------------------------------------------------- */
 
 TEST(completions_can_be_forged)
 {

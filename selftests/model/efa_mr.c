@@ -60,7 +60,7 @@ void efa_mr_free(struct efa *efa, struct efa_mr *mr)
 	free(mr);
 }
 
-/* ---- access ---------------------------------------------------------------------- */
+/* ---- access ------------------------------------------------------------ */
 
 bool efa_mr_allows(const struct efa_mr *mr, const struct efa_pd *pd, uint64_t addr, uint64_t len,
 		   uint8_t permissions)
@@ -126,7 +126,7 @@ int efa_mr_write(struct efa *efa, struct efa_mr *mr, uint64_t addr, const void *
 	return 0;
 }
 
-/* ---- REG_MR ------------------------------------------------------------------------ */
+/* ---- REG_MR ------------------------------------------------------------ */
 
 static uint64_t record_addr(const struct efa_ctrl_buf *buf)
 {
@@ -437,7 +437,7 @@ int efa_cmd_dereg_mr(struct efa *efa, struct efa_job *job)
 	return EFA_ADMIN_SUCCESS;
 }
 
-/* ---- registration by WQE -------------------------------------------------------------- */
+/* ---- registration by WQE ----------------------------------------------- */
 
 int efa_cmd_alloc_mr(struct efa *efa, struct efa_job *job)
 {

@@ -60,7 +60,7 @@ struct efa_pkt {
 	uint64_t remote;	/* WRITE, READ: address of the whole transfer */
 };
 
-/* ---- requester ------------------------------------------------------------------ */
+/* ---- requester --------------------------------------------------------- */
 
 /* a send WR taken apart */
 struct efa_wr {
@@ -80,6 +80,11 @@ struct efa_wr {
 	uint8_t data[EFA_WQE_INLINE_WIDE];
 	struct efa_fast_reg fast_reg;
 };
+
+/* the send WR in WQE number @count of the QP; a completion status */
+enum efa_io_status efa_wqe_parse(struct efa *efa, const struct efa_qp *qp, uint64_t count,
+				 const uint8_t *wqe, struct efa_wr *wr);
+uint64_t efa_wqe_req_id(const struct efa_qp *qp, const struct efa_wqe_meta *meta);
 
 struct efa_transfer {
 	struct efa_qp *qp;		/* NULL: slot is free */
@@ -123,7 +128,8 @@ void efa_net_receive(struct model_device *dev, const uint8_t *from, const void *
 enum efa_io_status efa_net_datagram(struct efa *efa, struct efa_qp *qp, struct efa_ah *ah,
 				    const struct efa_wr *wr);
 /* puts @wr under way; false if there is no room now */
-bool efa_transfer_start(struct efa *efa, struct efa_qp *qp, struct efa_ah *ah, const struct efa_wr *wr);
+bool efa_transfer_start(struct efa *efa, struct efa_qp *qp, struct efa_ah *ah,
+			const struct efa_wr *wr);
 /* the QP forgets what it has under way, without completions */
 void efa_transfer_cancel_all(struct efa *efa, struct efa_qp *qp);
 /* flushes one transfer of the QP; false if there is none */
@@ -146,7 +152,7 @@ static inline uint32_t efa_segment_length(uint32_t length, uint32_t segment)
 /* marks a segment in the window that begins at *base; false if it was marked before */
 bool efa_window_mark(uint32_t *base, uint64_t *marked, uint32_t segment);
 
-/* ---- peers ------------------------------------------------------------------------ */
+/* ---- peers ------------------------------------------------------------- */
 
 /* a write from a peer that is not complete */
 struct efa_inbound {
@@ -183,7 +189,7 @@ void efa_peer_mark(struct efa_peer *peer, const struct efa_pkt *pkt, unsigned in
 struct efa_inbound *efa_peer_inbound(struct efa_peer *peer, uint64_t tid, bool create);
 void efa_peer_inbound_end(struct efa_peer *peer, struct efa_inbound *inbound);
 
-/* ---- responder ------------------------------------------------------------------------ */
+/* ---- responder --------------------------------------------------------- */
 
 void efa_target_request(struct efa *efa, struct efa_peer *peer, const struct efa_pkt *pkt,
 			const void *payload);

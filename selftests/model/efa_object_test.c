@@ -11,7 +11,7 @@ static struct drv drv;
 
 static const uint8_t some_gid[16] = "some other host";
 
-/* ---- PD, UAR, AH ------------------------------------------------------------------ */
+/* ---- PD, UAR, AH ------------------------------------------------------- */
 
 TEST(pds_and_uars_up_to_their_limit)
 {
@@ -116,7 +116,7 @@ TEST(a_view_of_an_address_handle)
 	drv_close(&drv);
 }
 
-/* ---- EQ --------------------------------------------------------------------------------- */
+/* ---- EQ ---------------------------------------------------------------- */
 
 static int raw_eq(unsigned int depth, unsigned int vector, unsigned int caps, uint64_t ring,
 		  uint32_t events)
@@ -169,7 +169,7 @@ TEST(event_queues)
 	drv_close(&drv);
 }
 
-/* ---- CQ ----------------------------------------------------------------------------------- */
+/* ---- CQ ---------------------------------------------------------------- */
 
 static struct efa_create_cq_cmd cq_cmd(uint64_t ring)
 {
@@ -281,7 +281,7 @@ TEST(doorbells_only_where_there_are_interrupts)
 	drv_close(&drv);
 }
 
-/* ---- QP ------------------------------------------------------------------------------------- */
+/* ---- QP ---------------------------------------------------------------- */
 
 static struct drv_cq cq;
 
@@ -540,7 +540,7 @@ TEST(offsets_can_be_told_wrong)
 	drv_close(&drv);
 }
 
-/* ---- states ------------------------------------------------------------------------------------ */
+/* ---- states ------------------------------------------------------------ */
 
 enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR };
 
@@ -679,7 +679,7 @@ TEST(query_tells_what_was_set)
 	drv_close(&drv);
 }
 
-/* ---- who keeps whom ---------------------------------------------------------------------------- */
+/* ---- who keeps whom ---------------------------------------------------- */
 
 enum kind { PD, UAR, EQ, CQ, QP, MR, AH, KINDS };
 
@@ -843,7 +843,7 @@ TEST(rings_outside_memory_are_noticed_in_use)
 	drv_close(&drv);
 }
 
-/* ---- counters of the later interface ------------------------------------------------------------- */
+/* ---- counters of the later interface ----------------------------------- */
 
 TEST(event_counter_commands)
 {

@@ -34,7 +34,7 @@ const char *efa_qp_state_name(enum efa_admin_qp_state state)
 	return names[state];
 }
 
-/* ---- CREATE_QP ------------------------------------------------------------------- */
+/* ---- CREATE_QP --------------------------------------------------------- */
 
 static int check_flags(struct efa *efa, const struct efa_job *job)
 {
@@ -231,7 +231,7 @@ int efa_cmd_create_qp(struct efa *efa, struct efa_job *job)
 	return EFA_ADMIN_SUCCESS;
 }
 
-/* ---- MODIFY_QP -------------------------------------------------------------------------- */
+/* ---- MODIFY_QP --------------------------------------------------------- */
 
 #define BIT(state)	(1u << EFA_ADMIN_QPS_##state)
 
@@ -348,7 +348,7 @@ int efa_cmd_modify_qp(struct efa *efa, struct efa_job *job)
 	return EFA_ADMIN_SUCCESS;
 }
 
-/* ---- QUERY_QP, DESTROY_QP ------------------------------------------------------------------ */
+/* ---- QUERY_QP, DESTROY_QP ---------------------------------------------- */
 
 int efa_cmd_query_qp(struct efa *efa, struct efa_job *job)
 {

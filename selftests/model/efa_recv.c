@@ -69,7 +69,7 @@ void efa_rq_doorbell(struct efa *efa, struct efa_qp *qp, uint32_t value)
 	efa_sq_activate(efa, qp);
 }
 
-/* ---- descriptors ---------------------------------------------------------------------- */
+/* ---- descriptors ------------------------------------------------------- */
 
 static struct efa_rx_desc *desc_at(const struct efa_rq *rq, uint64_t count)
 {
@@ -198,7 +198,7 @@ void efa_rq_take(struct efa_qp *qp, const struct efa_rx_wr *wr)
 	qp->rq.ready--;
 }
 
-/* ---- completions ------------------------------------------------------------------------- */
+/* ---- completions ------------------------------------------------------- */
 
 void efa_rq_complete(struct efa *efa, struct efa_qp *qp, uint16_t req_id,
 		     const struct efa_arrival *arrival, enum efa_io_status status)
@@ -240,7 +240,7 @@ unsigned int efa_rq_flush(struct efa *efa, struct efa_qp *qp, unsigned int budge
 	return n;
 }
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------- */
 
 static uint32_t room_in(const struct efa_rx_wr *wr)
 {

@@ -54,7 +54,7 @@ static struct drv_qp another(struct drv_end *at, unsigned int depth, unsigned in
 	return qp;
 }
 
-/* ---- send ring ------------------------------------------------------------------- */
+/* ---- send ring --------------------------------------------------------- */
 
 static void run_around(const char *options, unsigned int wqe_size)
 {
@@ -220,6 +220,19 @@ TEST(a_doorbell_without_a_wqe)
 	test_run();
 	drv_expect_violations(&left.drv, 1, "WQE 65");
 	CHECK_EQ(drain(&left.cq, EFA_IO_LOCAL_QP_INTERNAL), 1);
+	/* nor after RESET, when the phase does not give the old one away */
+	CHECK_EQ(drv_to_state(&left.qp, RTS, RESET), 0);
+	drv_bring_up(&left.qp, 0);
+	for (unsigned int i = 0; i < 64; i++) {
+		store_empty(&left.qp, i);
+		drv_ring_sq(&left.qp);
+		test_run();
+	}
+	CHECK_EQ(drain(&left.cq, 0), 64);
+	drv_doorbell(&left.drv, left.qp.sq_db, 65);
+	test_run();
+	drv_expect_violations(&left.drv, 1, "WQE 64");
+	CHECK_EQ(drain(&left.cq, EFA_IO_LOCAL_QP_INTERNAL), 1);
 	drv_pair_close(end);
 }
 
@@ -355,7 +368,7 @@ TEST(a_reset_before_use_keeps_the_phase_check)
 	drv_pair_close(end);
 }
 
-/* ---- doorbells -------------------------------------------------------------------------- */
+/* ---- doorbells --------------------------------------------------------- */
 
 TEST(doorbells_by_state)
 {
@@ -481,7 +494,7 @@ TEST(polling_only_while_there_is_something_to_poll)
 	drv_pair_close(end);
 }
 
-/* ---- receive ring ------------------------------------------------------------------------- */
+/* ---- receive ring ------------------------------------------------------ */
 
 TEST(receive_rings_wrap)
 {
@@ -571,7 +584,7 @@ TEST(receive_descriptors_that_no_driver_posts)
 	drv_pair_close(end);
 }
 
-/* ---- completion queue ---------------------------------------------------------------------- */
+/* ---- completion queue -------------------------------------------------- */
 
 TEST(the_phase_byte_comes_last)
 {
@@ -719,7 +732,7 @@ TEST(short_entries)
 	drv_pair_close(end);
 }
 
-/* ---- events ------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------ */
 
 static struct drv_cq event_cq;
 static struct drv_qp event_qp;

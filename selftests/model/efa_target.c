@@ -4,7 +4,7 @@
 
 #include "efa_net.h"
 
-/* ---- answers --------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------- */
 
 static void fill_answer(const struct efa_pkt *request, struct efa_pkt *pkt)
 {
@@ -31,7 +31,7 @@ static void ack(struct efa *efa, struct efa_peer *peer, const struct efa_pkt *re
 	fabric_send(&efa->port, peer->gid, &pkt, sizeof(pkt));
 }
 
-/* ---- checks ------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------ */
 
 static void drop(struct efa *efa)
 {
@@ -79,7 +79,7 @@ static struct efa_mr *remote_mr(struct efa *efa, const struct efa_qp *qp,
 	return efa_mr_allows(mr, qp->pd, pkt->remote, pkt->length, permission) ? mr : NULL;
 }
 
-/* ---- messages -------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------- */
 
 static void arrival_of(struct efa_peer *peer, const struct efa_pkt *pkt, unsigned int op,
 		       struct efa_arrival *arrival)
@@ -129,7 +129,7 @@ static void take_send(struct efa *efa, struct efa_peer *peer, const struct efa_p
 	ack(efa, peer, pkt, status);
 }
 
-/* ---- writes ------------------------------------------------------------------------------ */
+/* ---- writes ------------------------------------------------------------ */
 
 static bool uses_wr(const struct efa_qp *qp, const struct efa_pkt *pkt)
 {
@@ -233,7 +233,7 @@ static void take_write(struct efa *efa, struct efa_peer *peer, const struct efa_
 	ack(efa, peer, pkt, status);
 }
 
-/* ---- reads ------------------------------------------------------------------------------- */
+/* ---- reads ------------------------------------------------------------- */
 
 static enum efa_io_status read_segment(struct efa *efa, struct efa_peer *peer,
 				       const struct efa_pkt *request, struct efa_pkt *answer)
@@ -278,7 +278,7 @@ static void take_read(struct efa *efa, struct efa_peer *peer, const struct efa_p
 	fabric_send(&efa->port, peer->gid, answer, sizeof(*answer) + answer->payload);
 }
 
-/* ---- all ---------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------- */
 
 void efa_target_request(struct efa *efa, struct efa_peer *peer, const struct efa_pkt *pkt,
 			const void *payload)

@@ -70,7 +70,7 @@ bool efa_window_mark(uint32_t *base, uint64_t *marked, uint32_t segment)
 	return true;
 }
 
-/* ---- local memory ----------------------------------------------------------------- */
+/* ---- local memory ------------------------------------------------------ */
 
 /* copies [off, off + len) of what the WR sends */
 static enum efa_io_status gather(struct efa *efa, const struct efa_qp *qp, const struct efa_wr *wr,
@@ -115,7 +115,7 @@ static enum efa_io_status scatter(struct efa *efa, const struct efa_transfer *xf
 	return EFA_IO_OK;
 }
 
-/* ---- begin and end ------------------------------------------------------------------ */
+/* ---- begin and end ----------------------------------------------------- */
 
 static unsigned int slot_of(const struct efa *efa, const struct efa_transfer *xfer)
 {
@@ -178,7 +178,8 @@ static void begin(struct efa *efa, struct efa_transfer *xfer)
 	want_send(efa, xfer);
 }
 
-bool efa_transfer_start(struct efa *efa, struct efa_qp *qp, struct efa_ah *ah, const struct efa_wr *wr)
+bool efa_transfer_start(struct efa *efa, struct efa_qp *qp, struct efa_ah *ah,
+			const struct efa_wr *wr)
 {
 	struct efa_net *net = efa->net;
 	struct efa_transfer *xfer = TAILQ_FIRST(&net->free_transfers);
@@ -279,7 +280,7 @@ void efa_net_flush_ah(struct efa *efa, struct efa_ah *ah)
 	}
 }
 
-/* ---- sending -------------------------------------------------------------------------- */
+/* ---- sending ----------------------------------------------------------- */
 
 static void count_packet(struct efa *efa, const struct efa_pkt *pkt)
 {
@@ -412,7 +413,7 @@ static bool send_one(struct efa *efa, size_t *bytes)
 	return true;
 }
 
-/* ---- waiting -------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------- */
 
 static void time_out(struct efa *efa, struct efa_transfer *xfer)
 {
@@ -469,7 +470,7 @@ bool efa_net_work(struct efa *efa, uint64_t *when)
 	return more;
 }
 
-/* ---- answers ---------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------- */
 
 static struct efa_transfer *xfer_of(struct efa *efa, const struct efa_pkt *pkt)
 {

@@ -18,7 +18,7 @@
 		}								\
 	} while (0)
 
-/* ---- adapter ---------------------------------------------------------------------- */
+/* ---- adapter ----------------------------------------------------------- */
 
 static struct model_device *make(const char *name, const char *options)
 {
@@ -153,7 +153,7 @@ void drv_doorbell(struct drv *drv, uint64_t off, uint32_t value)
 		drv->dev->ops->bar_write(drv->dev, efa->db_bar, off, 4, value);
 }
 
-/* ---- admin -------------------------------------------------------------------------- */
+/* ---- admin ------------------------------------------------------------- */
 
 uint16_t drv_crc(const void *data, size_t len)
 {
@@ -347,7 +347,7 @@ int drv_stats(struct drv *drv, unsigned int type, struct efa_get_stats_resp *res
 	return drv_admin(drv, cmd, EFA_ADMIN_GET_STATS, *resp);
 }
 
-/* ---- memory regions -------------------------------------------------------------------- */
+/* ---- memory regions ---------------------------------------------------- */
 
 int drv_reg_mr(struct drv *drv, uint16_t pd, uint64_t length, unsigned int offset,
 	       uint8_t permissions, struct drv_mr *mr)
@@ -422,7 +422,7 @@ void drv_mr_read(struct drv *drv, const struct drv_mr *mr, uint64_t off, void *d
 		*byte++ = *(uint8_t *)mr_byte(drv, mr, off++);
 }
 
-/* ---- queues --------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------ */
 
 int drv_create_cq(struct drv *drv, unsigned int depth, unsigned int entry_size, unsigned int flags,
 		  int eqn, struct drv_cq *cq)
@@ -682,7 +682,7 @@ bool drv_wait(struct drv_cq *cq, unsigned int qtype, uint16_t req_id, unsigned i
 	return false;
 }
 
-/* ---- two adapters -------------------------------------------------------------------------- */
+/* ---- two adapters ------------------------------------------------------ */
 
 static void open_end(struct drv_end *end, const char *name, const char *options,
 		     enum efa_admin_qp_type type, unsigned int wqe_size)

@@ -76,7 +76,7 @@ struct drv_qp {
 
 #define DRV_QKEY	0x11111111
 
-/* ---- adapter ---------------------------------------------------------------------- */
+/* ---- adapter ----------------------------------------------------------- */
 
 /* an adapter of these options (one string, words), with nothing done to it */
 void drv_plug(struct drv *drv, const char *name, const char *options);
@@ -119,7 +119,7 @@ bool drv_reset(struct drv *drv, unsigned int reason);
 void drv_start_queues(struct drv *drv);
 void drv_doorbell(struct drv *drv, uint64_t off, uint32_t value);
 
-/* ---- admin -------------------------------------------------------------------------- */
+/* ---- admin ------------------------------------------------------------- */
 
 /* posts a command (opcode and flags given); its id */
 uint16_t drv_submit(struct drv *drv, const void *cmd, size_t len, uint8_t opcode, uint8_t flags);
@@ -159,7 +159,7 @@ void drv_mr_write(struct drv *drv, const struct drv_mr *mr, uint64_t off, const 
 		  size_t len);
 void drv_mr_read(struct drv *drv, const struct drv_mr *mr, uint64_t off, void *data, size_t len);
 
-/* ---- queues --------------------------------------------------------------------------- */
+/* ---- queues ------------------------------------------------------------ */
 
 #define DRV_CQ_SRC_ADDR	1
 #define DRV_CQ_IDS64	2
@@ -214,7 +214,7 @@ void drv_ring_cq(struct drv_cq *cq, bool arm);
 bool drv_wait(struct drv_cq *cq, unsigned int qtype, uint16_t req_id, unsigned int status,
 	      struct efa_cqe_rx_ex *cqe);
 
-/* ---- two adapters -------------------------------------------------------------------------- */
+/* ---- two adapters ------------------------------------------------------ */
 
 struct drv_end {
 	struct drv drv;

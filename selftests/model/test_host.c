@@ -19,7 +19,7 @@ static const uint64_t range_addr[TEST_RANGES] = { 0x10000000, 0x40000000, 0x5800
 static struct test_host *hosts;
 static uint64_t now = 1000 * TEST_MS;
 
-/* ---- memory ---------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------ */
 
 static void *map(size_t len)
 {
@@ -97,7 +97,7 @@ static void wmb(struct model_host *base)
 	((struct test_host *)base)->barriers++;
 }
 
-/* ---- the rest of a host ------------------------------------------------------------ */
+/* ---- the rest of a host ------------------------------------------------ */
 
 static void irq(struct model_host *base, unsigned int vector)
 {
@@ -160,7 +160,7 @@ void test_host_close(struct test_host *host)
 		munmap(host->range[i].mem, TEST_RANGE_SIZE);
 }
 
-/* ---- time ------------------------------------------------------------------------------ */
+/* ---- time -------------------------------------------------------------- */
 
 uint64_t test_now(void)
 {
@@ -220,7 +220,7 @@ void test_run_ms(uint64_t ms)
 	}
 }
 
-/* ---- control ----------------------------------------------------------------------------- */
+/* ---- control ----------------------------------------------------------- */
 
 int test_control(struct model_device *dev, const char *line)
 {
