@@ -72,7 +72,7 @@ static void run_around(const char *options, unsigned int wqe_size)
 		CHECK_EQ(drain(&left.cq, 0), batch);
 	}
 	CHECK_EQ(test_control(left.drv.dev, "stats"), 0);
-	CHECK_EQ(test_answer_number("max_batch"), 8);
+	CHECK_EQ(test_answer_number("max_batch"), strstr(options, "poll") ? 0 : 8);
 	CHECK_EQ(test_answer_number("wqes_wide") > 0, wqe_size == 128);
 	drv_pair_close(end);
 }
@@ -130,11 +130,10 @@ TEST(more_than_a_batch)
 		unsigned int wqe_size, limit;
 	} kinds[] = {
 		{ "max_tx_batch=9", 64, 9 }, { "max_tx_batch=9", 128, 4 },
-		{ "max_tx_batch=9 doorbell=poll", 64, 9 },
 		{ "max_tx_batch=9 mode=strict", 64, 9 }, { "max_tx_batch=9 mode=strict", 128, 4 },
 	};
 
-	for (unsigned int i = 0; i < 5; i++) {
+	for (unsigned int i = 0; i < 4; i++) {
 		bool strict = strstr(kinds[i].options, "strict");
 		struct drv_qp qp;
 
@@ -160,6 +159,22 @@ TEST(more_than_a_batch)
 		CHECK_EQ(drain(&left.cq, 0), 0);
 		drv_pair_close(end);
 	}
+}
+
+TEST(polling_may_miss_doorbells)
+{
+	struct drv_qp qp;
+
+	drv_pair_open(end, "max_tx_batch=4 doorbell=poll", EFA_ADMIN_QP_UD, 64);
+	qp = another(&left, 64, 64, 16);
+	for (unsigned int i = 0; i < 64; i++) {
+		store_empty(&qp, i);
+		if (i % 4 == 3)
+			drv_ring_sq(&qp);	/* as it should be, but nobody looks yet */
+	}
+	test_run();
+	CHECK_EQ(drain(&left.cq, 0), 64);
+	drv_pair_close(end);
 }
 
 TEST(stores_that_strict_mode_sees)

@@ -195,6 +195,9 @@ static bool may_ring(struct efa *efa, struct efa_qp *qp, uint32_t value, uint16_
 				sq->posted - sq->completed, n, sq->depth);
 		return false;
 	}
+	/* a look at a polled word may find what several stores have added up to */
+	if (efa->config.polled)
+		return true;
 	if (efa->config.min_sq_depth && n >= sq->depth) {
 		model_violation(&efa->dev, "QP %u: send doorbell %u announces all %u WQEs at "
 				"once: want depth - 1 at most", qp->num, value, n);
@@ -252,7 +255,7 @@ void efa_sq_doorbell(struct efa *efa, struct efa_qp *qp, uint32_t value)
 	if (!n || !may_ring(efa, qp, value, n) ||
 	    (efa->config.strict && !batch_complete(efa, qp, n)))
 		return;
-	if (n > efa->tally.max_batch)
+	if (n > efa->tally.max_batch && !efa->config.polled)
 		efa->tally.max_batch = n;
 	for (; n; n--)
 		take_wqe(efa, qp, sq->posted++);
