@@ -39,6 +39,17 @@ need_root()
 	[ "$(id -u)" = 0 ] || die "run as root: $1"
 }
 
+# claim_log NAME: build/log/NAME, empty and ours alone until this script ends. Sets log.
+claim_log()
+{
+	log=$build/log/$1
+	mkdir -p "$build/log"
+	exec 4> "$build/log/.$1.lock"
+	flock --nonblock 4 || die "another $prog writes to build/log/$1"
+	rm -rf "$log"
+	mkdir "$log"
+}
+
 # Mirrors have bad minutes. retry TIMES COMMAND...
 retry()
 {
