@@ -147,7 +147,9 @@ const char *const ionic_inject_points[] = {
 	/* commands of the RDMA admin queues */
 	"create_cq", "create_qp", "create_mr", "stats_hdrs", "stats_vals", "destroy_mr",
 	"destroy_cq", "modify_qp", "query_qp", "destroy_qp", "create_ah", "destroy_ah",
-	"qp_stats_hdrs", "qp_stats_vals", NULL
+	"qp_stats_hdrs", "qp_stats_vals",
+	/* what is not a command */
+	"admin_irq", "send_completion", "recv_completion", "eq_entry", "eq_irq", NULL
 };
 
 static const struct command *find(unsigned int opcode)

@@ -64,4 +64,7 @@ static inline bool ionic_has_windows(const struct ionic_config *config)
  */
 int ionic_config_parse(struct ionic_config *config, const char *name, char **options, FILE *err);
 
+/* changes traits that may change while the adapter runs; all or none of them */
+int ionic_config_set(struct ionic_config *config, char **words, FILE *err);
+
 #endif /* IONIC_CONFIG_H */

@@ -22,12 +22,15 @@ static int verb_stats(struct ionic *ionic, int argc, char **argv, FILE *out)
 		const char *name;
 		uint64_t value;
 	} rows[] = {
-		{ "devcmds", t->devcmds }, { "admin", t->admin }, { "cmd_errors", t->cmd_errors },
-		{ "doorbells_admin", t->doorbells[IONIC_Q_ADMIN] },
-		{ "doorbells_rx", t->doorbells[IONIC_Q_RX] },
-		{ "doorbells_tx", t->doorbells[IONIC_Q_TX] },
-		{ "tx_frames", t->tx_frames }, { "tx_csums", t->tx_csums }, { "tx_sg", t->tx_sg },
-		{ "rx_frames", t->rx_frames }, { "rx_sg", t->rx_sg }, { "rx_drops", t->rx_drops },
+		{ "eth_devcmds", t->devcmds }, { "eth_admin", t->admin },
+		{ "eth_errors", t->cmd_errors },
+		{ "eth_doorbells_admin", t->doorbells[IONIC_Q_ADMIN] },
+		{ "eth_doorbells_rx", t->doorbells[IONIC_Q_RX] },
+		{ "eth_doorbells_tx", t->doorbells[IONIC_Q_TX] },
+		{ "eth_tx_frames", t->tx_frames }, { "eth_tx_csums", t->tx_csums },
+		{ "eth_tx_sg", t->tx_sg },
+		{ "eth_rx_frames", t->rx_frames }, { "eth_rx_sg", t->rx_sg },
+		{ "eth_rx_drops", t->rx_drops },
 		{ "notify_events", t->notify_events }, { "intr_messages", t->irqs },
 		{ "resets", t->resets }, { "stats_writes", t->stats_writes },
 	};
@@ -38,7 +41,7 @@ static int verb_stats(struct ionic *ionic, int argc, char **argv, FILE *out)
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		fprintf(out, "%s%s=%" PRIu64, i ? " " : "", rows[i].name, rows[i].value);
 	if (ionic->rdma)
-		ionic_rdma_control_stats(ionic, out);
+		ionic_rdma_print_stats(ionic, out);
 	return 0;
 }
 
@@ -88,6 +91,13 @@ static int verb_notify(struct ionic *ionic, int argc, char **argv, FILE *out)
 	return 0;
 }
 
+static int verb_set(struct ionic *ionic, int argc, char **argv, FILE *out)
+{
+	if (argc < 2)
+		return wrong_use("set KEY=VALUE...", out);
+	return ionic_config_set(&ionic->config, argv + 1, out);
+}
+
 static int verb_help(struct ionic *ionic, int argc, char **argv, FILE *out);
 
 static const struct verb {
@@ -99,6 +109,7 @@ static const struct verb {
 	{ "fw", verb_fw, "fw down|up|restart" },
 	{ "heartbeat", verb_heartbeat, "heartbeat stop|run" },
 	{ "notify", verb_notify, "notify code=N" },
+	{ "set", verb_set, "set KEY=VALUE..." },
 	{ "help", verb_help, NULL },
 };
 
@@ -108,7 +119,6 @@ static int verb_help(struct ionic *ionic, int argc, char **argv, FILE *out)
 {
 	const char *separator = "";
 
-	(void)ionic;
 	(void)argc;
 	(void)argv;
 	for (unsigned int i = 0; i < VERBS; i++) {
@@ -117,6 +127,8 @@ static int verb_help(struct ionic *ionic, int argc, char **argv, FILE *out)
 		fprintf(out, "%s%s", separator, verbs[i].usage);
 		separator = "; ";
 	}
+	if (ionic->rdma)
+		ionic_rdma_print_usage(out);
 	return 0;
 }
 
@@ -125,5 +137,7 @@ int ionic_control(struct model_device *dev, int argc, char **argv, FILE *out)
 	for (unsigned int i = 0; i < VERBS; i++)
 		if (!strcmp(verbs[i].name, argv[0]))
 			return verbs[i].run(ionic_of(dev), argc, argv, out);
-	return -ENOSYS;
+	if (!ionic_of(dev)->rdma)
+		return -ENOSYS;
+	return ionic_rdma_control(ionic_of(dev), argc, argv, out);
 }

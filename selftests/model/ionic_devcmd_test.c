@@ -416,8 +416,25 @@ TEST(control_verbs_explain_themselves)
 	CHECK_EQ(test_control(nic.dev, "help"), 0);
 	CHECK_CONTAINS(test_answer, "notify code=N");
 	CHECK_EQ(test_control(nic.dev, "stats"), 0);
-	CHECK(test_answer_number("devcmds") > 5);
-	CHECK(test_answer_number("admin") > 0);
+	CHECK(test_answer_number("eth_devcmds") > 5);
+	CHECK(test_answer_number("eth_admin") > 0);
+	nic_close(&nic);
+}
+
+/* what the next probe will see */
+TEST(traits_that_change)
+{
+	nic_open(&nic, "a", "");
+	CHECK_EQ(test_control(nic.dev, "set admin_opcodes=5 rdma_version=1"), 0);
+	CHECK(test_control(nic.dev, "set qps=5") < 0);
+	CHECK_CONTAINS(test_answer, "key=value with one of the keys");
+	CHECK(test_control(nic.dev, "set mtu=4000 link_gbps=9999") < 0);
+	CHECK(test_control(nic.dev, "set") < 0);
+	CHECK_EQ(nic_simple(&nic, IONIC_OP_LIF_IDENTIFY, 0, IONIC_LIF_IDENTIFY_VERSION), 0);
+	nic_data_read(&nic, &nic.lif, sizeof(nic.lif));
+	CHECK_EQ(nic.lif.rdma.admin_opcodes, 5);
+	CHECK_EQ(nic.lif.rdma.version, 1);
+	CHECK_EQ(le32toh(nic.lif.eth.max_frame), 9216);
 	nic_close(&nic);
 }
 

@@ -54,27 +54,30 @@ static const struct ionic_profile {
 
 /*
  * Every number, its name and the largest value that the layouts or the model
- * can carry. A value that makes no sense to a driver is welcome: that is how
- * drivers are tested.
+ * can carry; and whether it may change while the adapter runs: a driver reads it
+ * when it probes, and nothing was sized by it. A value that makes no sense to a
+ * driver is welcome: that is how drivers are tested.
  */
 static const struct trait {
 	const char *key;
 	size_t offset;
 	uint64_t max;
+	bool live;
 } traits[] = {
-#define TRAIT(field, max)	{ #field, offsetof(struct ionic_config, field), max }
-	TRAIT(device_id, 0xffff), TRAIT(asic, 0xff), TRAIT(asic_rev, 0xff),
+#define TRAIT(field, max)	{ #field, offsetof(struct ionic_config, field), max, false }
+#define LIVE(field, max)	{ #field, offsetof(struct ionic_config, field), max, true }
+	TRAIT(device_id, 0xffff), LIVE(asic, 0xff), LIVE(asic_rev, 0xff),
 	TRAIT(vectors, 256), TRAIT(dbpages, 1024),
-	TRAIT(coal_mult, UINT32_MAX), TRAIT(coal_div, UINT32_MAX),
-	TRAIT(queues, 64), TRAIT(notifyq, 1), TRAIT(filters, 1024), TRAIT(rss_table, 1024),
-	TRAIT(mtu, 9198), TRAIT(link_gbps, 1000),
-	TRAIT(features, IONIC_FEAT_TX_SG | IONIC_FEAT_TX_CSUM | IONIC_FEAT_RX_CSUM),
-	TRAIT(rdma, 1), TRAIT(rdma_version, 0xff), TRAIT(rdma_minor, 0xff),
-	TRAIT(qp_opcodes, 0xff), TRAIT(admin_opcodes, 0xff),
-	TRAIT(page_table, UINT32_MAX), TRAIT(mrs, 1 << 20), TRAIT(ahs, 1 << 16),
-	TRAIT(max_stride, 12), TRAIT(pipeline_shift, 16), TRAIT(page_sizes, UINT64_MAX),
+	LIVE(coal_mult, UINT32_MAX), LIVE(coal_div, UINT32_MAX),
+	TRAIT(queues, 64), LIVE(notifyq, 1), TRAIT(filters, 1024), LIVE(rss_table, 1024),
+	LIVE(mtu, 9198), LIVE(link_gbps, 1000),
+	LIVE(features, IONIC_FEAT_TX_SG | IONIC_FEAT_TX_CSUM | IONIC_FEAT_RX_CSUM),
+	TRAIT(rdma, 1), LIVE(rdma_version, 0xff), LIVE(rdma_minor, 0xff),
+	LIVE(qp_opcodes, 0xff), LIVE(admin_opcodes, 0xff),
+	LIVE(page_table, UINT32_MAX), TRAIT(mrs, 1 << 20), TRAIT(ahs, 1 << 16),
+	LIVE(max_stride, 12), TRAIT(pipeline_shift, 16), LIVE(page_sizes, UINT64_MAX),
 	TRAIT(aqs, 16), TRAIT(qps, 1 << 16), TRAIT(cqs, 1 << 16), TRAIT(eqs, 256),
-	TRAIT(rdma_stats, 3),
+	LIVE(rdma_stats, 3),
 	TRAIT(strides, 0xf),
 	TRAIT(hw_lif, 7),
 	TRAIT(seed, UINT64_MAX), TRAIT(reorder, 64),
@@ -205,6 +208,27 @@ static int parse_cmb(struct ionic_config *config, const char *text, FILE *err)
 	/* drivers take windows of one size only */
 	if (size != IONIC_CMB_WINDOW)
 		config->strides = config->expdb = 0;
+	return 0;
+}
+
+int ionic_config_set(struct ionic_config *config, char **words, FILE *err)
+{
+	struct option_key keys[TRAITS + 1] = { 0 };
+	struct ionic_config changed = *config;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < TRAITS; i++)
+		if (traits[i].live)
+			keys[n++].key = traits[i].key;
+	if (option_parse(keys, words, err))
+		return -EINVAL;
+	n = 0;
+	for (unsigned int i = 0; i < TRAITS; i++) {
+		if (traits[i].live && option_number(&keys[n++], traits[i].max,
+						    number(&changed, &traits[i]), err))
+			return -EINVAL;
+	}
+	*config = changed;
 	return 0;
 }
 

@@ -258,6 +258,7 @@ uint16_t ionic_queue_take(struct ionic_queue *q)
 void ionic_queue_complete(struct ionic *ionic, struct ionic_queue *q, uint16_t index, void *comp)
 {
 	struct ionic_resp *resp = comp;
+	struct inject_hit hit;
 
 	resp->comp_index = htole16(index);
 	resp->color &= ~IONIC_COMP_COLOR;
@@ -268,5 +269,8 @@ void ionic_queue_complete(struct ionic *ionic, struct ionic_queue *q, uint16_t i
 		q->color = !q->color;
 	/* the driver looks at the ring when the message comes */
 	model_wmb(&ionic->dev);
+	if (q->type == IONIC_Q_ADMIN && inject_match(&ionic->dev, "admin_irq", &hit) &&
+	    hit.action == INJECT_DROP)
+		return;
 	ionic_intr_credit(ionic, q->intr);
 }

@@ -433,6 +433,22 @@ TEST(events_wrap)
 	nic_close(&nic);
 }
 
+TEST(an_interrupt_that_is_lost)
+{
+	unsigned int irqs;
+
+	nic_open(&nic, "a", "");
+	nic_intr_set(&nic, 0, IONIC_INTR_CREDITS, nic_intr_get(&nic, 0, IONIC_INTR_CREDITS) |
+		     IONIC_INTR_UNMASK);
+	irqs = nic.host.irqs[0];
+	CHECK_EQ(test_control(nic.dev, "inject op=admin_irq action=drop"), 0);
+	CHECK_EQ(nic_admin(&nic, nop, NULL), 0);
+	CHECK_EQ(nic.host.irqs[0], irqs);
+	CHECK_EQ(nic_admin(&nic, nop, NULL), 0);
+	CHECK_EQ(nic.host.irqs[0], irqs + 1);
+	nic_close(&nic);
+}
+
 TEST(a_ring_that_went_away)
 {
 	nic_open(&nic, "a", "");

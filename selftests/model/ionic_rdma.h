@@ -16,6 +16,7 @@
  *	ionic_rdma_recv.c	responder: from packets to memory and completions
  *	ionic_rdma_wire.c	packets: RoCEv2 in Ethernet frames (ionic_rdma_wire.h)
  *	ionic_rdma_stats.c	counters
+ *	ionic_rdma_control.c	verbs of the control channel
  *
  * Everything runs under the model lock, as in ionic.h.
  */
@@ -287,20 +288,22 @@ struct ionic_qp {
 	bool active;
 	TAILQ_ENTRY(ionic_qp) link;
 	uint64_t sent, received;	/* messages, for QP statistics */
+	uint32_t forced_status, forced_count; /* control verb "complete" */
 };
 
 /* ---- the whole -------------------------------------------------------------------- */
 
+/* counted since creation; control verb "stats" */
 struct ionic_rdma_tally {
-	uint64_t aq_commands, aq_errors;
-	uint64_t doorbells_sq, doorbells_rq, doorbells_cq, arms, doorbells_express;
+	uint64_t admin[IONIC_AQ_OPS], admin_errors;
+	uint64_t doorbells_sq, doorbells_rq, doorbells_cq, cq_arms, doorbells_express;
 	uint64_t doorbells_stray;
-	uint64_t wqes, wqes_inline, wqes_spec, wqes_recv;
-	uint64_t cqes, cqes_error, cq_overruns, eqes;
-	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, rx_drops;
-	uint64_t sends, writes, reads, atomics, local_ops;
-	uint64_t rnr_sent, naks_sent, timeouts, retransmits, duplicates;
-	uint64_t pages_cmb;		/* of live queues, now */
+	uint64_t wqes_send, wqes_write, wqes_read, wqes_atomic, wqes_local;
+	uint64_t wqes_inline, wqes_spec, wqes_recv;
+	uint64_t completions, completions_error, cq_overruns, flushes, eq_events;
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, drops;
+	uint64_t rnr, naks, timeouts, retries, duplicates;
+	uint64_t cmb_pages;		/* of live queues, now */
 };
 
 TAILQ_HEAD(ionic_qp_list, ionic_qp);
@@ -368,6 +371,10 @@ bool ionic_cq_full(const struct ionic_cq *cq);
  */
 void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t word,
 		   bool solicited);
+
+/* the same for completions of work, of which @point (an injection point) may make others */
+void ionic_cq_complete(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t word,
+		       bool solicited, const char *point);
 
 static inline unsigned int ionic_pipeline(const struct ionic *ionic, unsigned int id)
 {
@@ -474,8 +481,12 @@ bool ionic_responder_work(struct ionic *ionic, struct ionic_qp *qp, unsigned int
 void ionic_responder_packet(struct ionic *ionic, struct ionic_qp *qp,
 			    const struct ionic_packet *packet);
 
-/* ---- ionic_rdma_stats.c ----------------------------------------------------------- */
+/* ---- ionic_rdma_control.c --------------------------------------------------------- */
 
-void ionic_rdma_control_stats(const struct ionic *ionic, FILE *out);
+void ionic_rdma_print_stats(const struct ionic *ionic, FILE *out);
+/* verbs about RDMA; -ENOSYS: there is no such verb */
+int ionic_rdma_control(struct ionic *ionic, int argc, char **argv, FILE *out);
+/* what each of them takes, as help */
+void ionic_rdma_print_usage(FILE *out);
 
 #endif /* IONIC_RDMA_H */

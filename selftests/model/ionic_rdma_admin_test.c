@@ -148,10 +148,10 @@ TEST(answers_wait_for_room)
 		memcpy(rnic_mem(&r, aq + i * IONIC_AQ_SLOT, sizeof(cmd)), &cmd, sizeof(cmd));
 	nic_ring(&r.nic, 0, r.nic.lif.rdma.aq.qtype, HW_PREP(IONIC_DB_QID, 1ull) | 5);
 	test_run();
-	CHECK_EQ(ionic_of(r.nic.dev)->rdma->tally.aq_commands, 3);
+	CHECK_EQ(ionic_of(r.nic.dev)->rdma->tally.admin[IONIC_AQ_STATS_HDRS], 3);
 	nic_ring(&r.nic, 0, r.nic.lif.rdma.cq.qtype, HW_PREP(IONIC_DB_QID, 100ull) | 2);
 	test_run();
-	CHECK_EQ(ionic_of(r.nic.dev)->rdma->tally.aq_commands, 5);
+	CHECK_EQ(ionic_of(r.nic.dev)->rdma->tally.admin[IONIC_AQ_STATS_HDRS], 5);
 	CHECK_EQ(ionic_of(r.nic.dev)->rdma->tally.cq_overruns, 0);
 	rnic_close(&r);
 }
@@ -654,7 +654,7 @@ TEST(statistics_have_names)
 	cmd.addr = htole64(page);
 	CHECK_EQ(raq(&r, &cmd, IONIC_AQ_STATS_HDRS, sizeof(cmd)), 0);
 	header = rnic_mem(&r, page, 4096);
-	for (i = 0; strcmp((const char *)header[i].name, "sends"); i++)
+	for (i = 0; strcmp((const char *)header[i].name, "wqes_send"); i++)
 		REQUIRE(HW_GET(IONIC_STATS_TYPE, be32toh(header[i].type_offset)) ==
 			IONIC_STATS_LE64);
 	i = HW_GET(IONIC_STATS_OFFSET, be32toh(header[i].type_offset));

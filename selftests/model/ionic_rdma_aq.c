@@ -85,10 +85,9 @@ static void start(struct ionic *ionic, struct ionic_aq *aq)
 
 	aq->running = true;
 	aq->answer_when = 0;
-	ionic->rdma->tally.aq_commands++;
 	aq->status = fetch(ionic, aq) ? ionic_aq_run(ionic, job) : IONIC_AQ_BAD_CMD;
 	if (aq->status)
-		ionic->rdma->tally.aq_errors++;
+		ionic->rdma->tally.admin_errors++;
 	if (job->injected && job->hit.action == INJECT_DELAY)
 		aq->answer_when = model_now(&ionic->dev) + job->hit.ms * IONIC_NS_PER_MS;
 }

@@ -78,7 +78,7 @@ TEST(a_plain_ring_and_ordinary_doorbells)
 {
 	for (unsigned int mode = 0; mode < 2; mode++) {
 		open_in_cmb(modes[mode], 7);
-		CHECK_EQ(tally(&a, "rdma_pages_cmb"), 1);
+		CHECK_EQ(tally(&a, "cmb_pages"), 1);
 		for (unsigned int i = 0; i < 40; i++) {
 			rqp_write(&aqp, &amr, 100 * i, 16, &bmr, 0);
 			test_run();
@@ -86,7 +86,7 @@ TEST(a_plain_ring_and_ordinary_doorbells)
 			CHECK(!memcmp(mem_of(&b, &bmr), mem_of(&a, &amr) + 100 * i, 16));
 		}
 		CHECK_EQ(raq_destroy(&a, IONIC_AQ_DESTROY_QP, aqp.id), 0);
-		CHECK_EQ(tally(&a, "rdma_pages_cmb"), 0);
+		CHECK_EQ(tally(&a, "cmb_pages"), 0);
 		CHECK(!a.nic.dev->polled);
 		close_both();
 	}
@@ -104,8 +104,8 @@ TEST(slots_ring_by_themselves)
 				store(&aqp, stride - 5);
 				check_written();
 			}
-			CHECK_EQ(tally(&a, "rdma_doorbells_express"), 70);
-			CHECK_EQ(tally(&a, "rdma_doorbells_sq"), 0);
+			CHECK_EQ(tally(&a, "doorbells_express"), 70);
+			CHECK_EQ(tally(&a, "doorbells_sq"), 0);
 			close_both();
 		}
 	}
@@ -274,7 +274,7 @@ TEST(places_out_of_rule)
 	other.rq = 0x21000;
 	cmd = rqp_command(&other);
 	CHECK_EQ(raq(&a, &cmd, IONIC_AQ_CREATE_QP, sizeof(cmd)), 0);
-	CHECK_EQ(tally(&a, "rdma_pages_cmb"), 3);
+	CHECK_EQ(tally(&a, "cmb_pages"), 3);
 	close_both();
 }
 

@@ -108,6 +108,8 @@ enum ionic_aq_status ionic_aq_run(struct ionic *ionic, struct ionic_aq_job *job)
 	unsigned int op = job->bytes[0];
 	enum ionic_aq_status status;
 
+	if (op < IONIC_AQ_OPS)
+		ionic->rdma->tally.admin[op]++;
 	if (op < IONIC_AQ_OPS && ionic_aq_names[op])
 		job->injected = inject_match(&ionic->dev, ionic_aq_names[op], &job->hit);
 	if (job->injected && job->hit.action == INJECT_FAIL) {

@@ -100,10 +100,35 @@ void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t
 	cq->prod = (cq->prod + 1) & mask(cq);
 	if (!cq->prod)
 		cq->color = !cq->color;
-	ionic->rdma->tally.cqes++;
-	ionic->rdma->tally.cqes_error += !!(word & IONIC_CQE_ERROR);
+	if (HW_GET(IONIC_CQE_TYPE, word) != IONIC_CQE_ADMIN) {
+		ionic->rdma->tally.completions++;
+		ionic->rdma->tally.completions_error += !!(word & IONIC_CQE_ERROR);
+	}
 	cq->sol_unseen |= solicited || word & IONIC_CQE_ERROR;
 	answer_arms(ionic, cq);
+}
+
+void ionic_cq_complete(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t word,
+		       bool solicited, const char *point)
+{
+	struct ionic_cqe *entry = cqe;
+	struct inject_hit hit;
+
+	if (!inject_match(&ionic->dev, point, &hit)) {
+		ionic_cq_push(ionic, cq, cqe, word, solicited);
+		return;
+	}
+	if (hit.action == INJECT_DROP)
+		return;
+	if (hit.action == INJECT_FAIL) {
+		entry->status_length = htobe32(hit.status);
+		word |= IONIC_CQE_ERROR;
+	}
+	if (hit.action == INJECT_CORRUPT)
+		word ^= IONIC_CQE_QID;	/* of a QP that does not exist */
+	ionic_cq_push(ionic, cq, cqe, word, solicited);
+	if (hit.action == INJECT_DUP)
+		ionic_cq_push(ionic, cq, cqe, word, solicited);
 }
 
 void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, uint64_t value)
@@ -132,11 +157,11 @@ void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, u
 			cq->sol_unseen = false;
 		break;
 	case IONIC_DB_RING_CQ_ARM:
-		ionic->rdma->tally.arms++;
+		ionic->rdma->tally.cq_arms++;
 		cq->arm_prod = index;
 		break;
 	default:
-		ionic->rdma->tally.arms++;
+		ionic->rdma->tally.cq_arms++;
 		cq->sol_prod = index;
 	}
 	answer_arms(ionic, cq);

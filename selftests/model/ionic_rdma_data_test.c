@@ -644,7 +644,7 @@ TEST(datagrams_of_strangers_are_dropped)
 	datagram(&bqp, 10, RNIC_QKEY);
 	CHECK(!rcq_take(&bcq));
 	check_local(2, IONIC_IO_OK);
-	CHECK_EQ(tally(&b, "rdma_rx_drops"), 2);
+	CHECK_EQ(tally(&b, "drops"), 2);
 	close_both();
 }
 

@@ -7,8 +7,8 @@
 
 #include "ionic_rdma.h"
 
-void ionic_eq_event(struct ionic *ionic, struct ionic_eq *eq, unsigned int type, unsigned int code,
-		    unsigned int qid)
+static void write_event(struct ionic *ionic, struct ionic_eq *eq, unsigned int type,
+			unsigned int code, unsigned int qid)
 {
 	uint32_t slot = eq->prod & ((1u << eq->depth_log2) - 1);
 	bool color = !(eq->prod >> eq->depth_log2 & 1);
@@ -17,15 +17,32 @@ void ionic_eq_event(struct ionic *ionic, struct ionic_eq *eq, unsigned int type,
 			HW_PREP(IONIC_EQE_TYPE, type) | (color ? IONIC_EQE_COLOR : 0)),
 	};
 
-	if (!eq->live)
-		return;
 	/* what the event is about is there before it; pairs with the driver's dma_rmb() */
 	model_wmb(&ionic->dev);
 	ionic_write(ionic, eq->ring + slot * sizeof(eqe), &eqe, sizeof(eqe), "event");
 	model_wmb(&ionic->dev);
 	eq->prod++;
-	ionic->rdma->tally.eqes++;
-	ionic_intr_event(ionic, eq->intr);
+	ionic->rdma->tally.eq_events++;
+}
+
+void ionic_eq_event(struct ionic *ionic, struct ionic_eq *eq, unsigned int type, unsigned int code,
+		    unsigned int qid)
+{
+	struct inject_hit hit;
+	bool injected;
+
+	if (!eq->live)
+		return;
+	injected = inject_match(&ionic->dev, "eq_entry", &hit);
+	if (injected && hit.action == INJECT_DROP)
+		return;
+	if (injected && hit.action == INJECT_CORRUPT)
+		qid = ~qid;	/* of a queue that does not exist */
+	write_event(ionic, eq, type, code, qid);
+	if (injected && hit.action == INJECT_DUP)
+		write_event(ionic, eq, type, code, qid);
+	if (!inject_match(&ionic->dev, "eq_irq", &hit) || hit.action != INJECT_DROP)
+		ionic_intr_event(ionic, eq->intr);
 }
 
 /* choice: QPs of a pipeline tell their events to the queue of its number */

@@ -50,7 +50,7 @@ TEST(packets_that_overtake_are_put_in_order)
 		check_sent(&aqp, 2);
 		CHECK(!memcmp(mem_of(&b, &bmr), mem_of(&a, &amr), 100000));
 		CHECK(!memcmp(mem_of(&a, &amr) + 150000, mem_of(&b, &bmr), 100000));
-		CHECK(tally(&a, "rdma_retransmits") > 0);
+		CHECK(tally(&a, "retries") > 0);
 		close_both();
 	}
 }
@@ -63,7 +63,7 @@ TEST(a_peer_that_is_gone)
 	rqp_send(&aqp, &amr, 0, 10);
 	test_run_ms(4 * 67);
 	CHECK(!rcq_take(&acq));
-	CHECK_EQ(tally(&a, "rdma_timeouts"), 3);
+	CHECK_EQ(tally(&a, "timeouts"), 3);
 	test_run_ms(2);
 	check_failed(&aqp, IONIC_CQE_SEND_MSN, IONIC_IO_RETRY_EXCEEDED);
 	check_flushed(&aqp);
@@ -104,12 +104,12 @@ TEST(a_full_network_is_waited_for)
 	rqp_recv(&bqp, &bmr, 0, 10);
 	rqp_send(&aqp, &amr, 0, 10);
 	test_run_ms(1);
-	CHECK_EQ(tally(&a, "rdma_tx_packets"), 0);
+	CHECK_EQ(tally(&a, "tx_packets"), 0);
 	ionic_of(b.nic.dev)->net.held = false;
 	test_run_ms(1);
 	check_received(&bqp, IONIC_RECV_SEND, 10);
 	check_sent(&aqp, 1);
-	CHECK_EQ(tally(&a, "rdma_retransmits"), 0);
+	CHECK_EQ(tally(&a, "retries"), 0);
 	close_both();
 }
 
@@ -122,7 +122,7 @@ TEST(not_ready_is_tried_again)
 	rqp_send(&aqp, &amr, 0, 10);
 	test_run_ms(100);
 	CHECK(!rcq_take(&acq));
-	CHECK(tally(&b, "rdma_rnr_sent") > 100);
+	CHECK(tally(&b, "rnr") > 100);
 	rqp_recv(&bqp, &bmr, 0, 10);
 	test_run_ms(1);
 	check_received(&bqp, IONIC_RECV_SEND, 10);
@@ -142,7 +142,7 @@ TEST(retries_when_not_ready_are_counted)
 		rqp_send(&aqp, &amr, 0, 10);
 		rqp_send(&aqp, &amr, 0, 10);
 		test_run_ms(100);
-		CHECK_EQ(tally(&b, "rdma_rnr_sent"), retries + 1);
+		CHECK_EQ(tally(&b, "rnr"), retries + 1);
 		check_failed(&aqp, IONIC_CQE_SEND_MSN, IONIC_IO_RNR_EXCEEDED);
 		check_flushed(&aqp);
 		/* and nothing comes later */
@@ -595,7 +595,108 @@ TEST(a_completion_queue_that_overruns)
 	CHECK_EQ(code, IONIC_EQE_CQ_ERROR);
 	CHECK_EQ(qid, small.id);
 	CHECK(!req_event(&a, 2, &type, &code, &qid));
-	CHECK_EQ(tally(&a, "rdma_cq_overruns"), 1);
+	CHECK_EQ(tally(&a, "cq_overruns"), 1);
+	close_both();
+}
+
+/* ---- faults on request -------------------------------------------------------------- */
+
+TEST(completions_by_injection)
+{
+	const struct ionic_cqe *cqe;
+
+	open_both("");
+	CHECK_EQ(test_control(a.nic.dev, "inject op=send_completion action=drop"), 0);
+	rqp_write(&aqp, &amr, 0, 8, &bmr, 0);
+	test_run();
+	CHECK(!rcq_take(&acq));
+	CHECK_EQ(test_control(a.nic.dev, "inject op=send_completion action=dup"), 0);
+	rqp_write(&aqp, &amr, 0, 8, &bmr, 0);
+	test_run();
+	check_sent(&aqp, 2);
+	check_sent(&aqp, 2);
+	CHECK_EQ(test_control(a.nic.dev, "inject op=send_completion action=corrupt"), 0);
+	rqp_write(&aqp, &amr, 0, 8, &bmr, 0);
+	test_run();
+	cqe = rcq_take(&acq);
+	REQUIRE(cqe);
+	CHECK_EQ(rcqe_qid(cqe), 0xffffff & ~aqp.id);
+	rcq_told(&acq);
+	CHECK_EQ(test_control(b.nic.dev, "inject op=recv_completion action=fail status=14"), 0);
+	rqp_recv(&bqp, &bmr, 0, 8);
+	rqp_send(&aqp, &amr, 0, 8);
+	test_run();
+	check_failed(&bqp, IONIC_CQE_RECV, IONIC_IO_LOCAL_SGL);
+	check_sent(&aqp, 4);
+	close_both();
+}
+
+TEST(completions_by_verb)
+{
+	open_both("");
+	CHECK_EQ(test_control(a.nic.dev, "complete qp=2 status=10"), 0);
+	rqp_write(&aqp, &amr, 0, 8, &bmr, 0);
+	test_run();
+	check_failed(&aqp, IONIC_CQE_SEND_MSN, IONIC_IO_REMOTE_OP);
+	check_flushed(&aqp);
+	CHECK(test_control(a.nic.dev, "complete qp=9 status=10") < 0);
+	CHECK_CONTAINS(test_answer, "qp= of a live QP");
+	CHECK(test_control(a.nic.dev, "complete qp=2") < 0);
+	close_both();
+}
+
+TEST(events_by_injection)
+{
+	unsigned int type, code, qid;
+
+	open_both("");
+	CHECK_EQ(test_control(a.nic.dev, "event qp=2 code=10"), 0);
+	check_event(&a, IONIC_EQE_QP_ACCESS, 2);
+	CHECK_EQ(a.nic.host.irqs[RNIC_FIRST_VECTOR], 1);
+	nic_intr_set(&a.nic, RNIC_FIRST_VECTOR, IONIC_INTR_CREDITS, IONIC_INTR_UNMASK);
+	CHECK_EQ(test_control(a.nic.dev, "inject op=eq_irq action=drop"), 0);
+	CHECK_EQ(test_control(a.nic.dev, "event qp=2 code=10"), 0);
+	check_event(&a, IONIC_EQE_QP_ACCESS, 2);
+	CHECK_EQ(a.nic.host.irqs[RNIC_FIRST_VECTOR], 1);
+	CHECK_EQ(test_control(a.nic.dev, "inject op=eq_entry action=drop"), 0);
+	CHECK_EQ(test_control(a.nic.dev, "event qp=2 code=10"), 0);
+	CHECK(!req_event(&a, 0, &type, &code, &qid));
+	CHECK_EQ(test_control(a.nic.dev, "inject op=eq_entry action=corrupt"), 0);
+	CHECK_EQ(test_control(a.nic.dev, "event cq=0 code=8"), 0);
+	REQUIRE(req_event(&a, 2, &type, &code, &qid));
+	CHECK_EQ(code, IONIC_EQE_CQ_ERROR);
+	CHECK_EQ(qid, 0xffffff);
+	CHECK(test_control(a.nic.dev, "event qp=77 code=1") < 0);
+	close_both();
+}
+
+TEST(objects_can_be_looked_at)
+{
+	open_both("");
+	CHECK_EQ(test_control(a.nic.dev, "qps"), 0);
+	CHECK_STR(test_answer, "2");
+	CHECK_EQ(test_control(a.nic.dev, "cqs"), 0);
+	CHECK_STR(test_answer, "0 1023");
+	CHECK_EQ(test_control(a.nic.dev, "qp 2"), 0);
+	CHECK_CONTAINS(test_answer, "type=rc state=rts");
+	CHECK_EQ(test_answer_number("dest"), 3);
+	CHECK_EQ(test_answer_number("sq_depth"), 32);
+	CHECK_EQ(test_answer_number("rq_stride"), 128);
+	CHECK_EQ(test_answer_number("sq_addr"), aqp.sq);
+	CHECK_EQ(test_control(a.nic.dev, "cq 0"), 0);
+	CHECK_EQ(test_answer_number("attached"), 2);
+	CHECK_EQ(test_answer_number("depth"), 256);
+	CHECK_EQ(test_control(a.nic.dev, "mr 0x107"), 0);
+	CHECK_EQ(test_answer_number("length"), BIG);
+	CHECK_EQ(test_control(a.nic.dev, "ah 502"), 0);
+	CHECK_CONTAINS(test_answer, "ipv4=0 header=");
+	CHECK(test_control(a.nic.dev, "qp 3") < 0);
+	CHECK_CONTAINS(test_answer, "there is no QP 3");
+	CHECK(test_control(a.nic.dev, "cq") < 0);
+	CHECK_EQ(tally(&a, "qp"), 1);
+	CHECK_EQ(tally(&a, "mr"), 1);
+	CHECK_EQ(tally(&a, "admin_create_qp"), 1);
+	CHECK_EQ(tally(&a, "admin_modify_qp"), 3);
 	close_both();
 }
 

@@ -48,9 +48,11 @@ static void push_flush(struct ionic *ionic, struct ionic_qp *qp, struct ionic_cq
 {
 	struct ionic_cqe cqe = { .status_length = htobe32(IONIC_IO_FLUSHED) };
 
-	if (cq)
-		ionic_cq_push(ionic, cq, &cqe, HW_PREP(IONIC_CQE_QID, qp->id) |
-			      HW_PREP(IONIC_CQE_TYPE, (uint32_t)type) | IONIC_CQE_ERROR, false);
+	if (!cq)
+		return;
+	ionic->rdma->tally.flushes++;
+	ionic_cq_push(ionic, cq, &cqe, HW_PREP(IONIC_CQE_QID, qp->id) |
+		      HW_PREP(IONIC_CQE_TYPE, (uint32_t)type) | IONIC_CQE_ERROR, false);
 }
 
 void ionic_qp_error(struct ionic *ionic, struct ionic_qp *qp)
@@ -181,7 +183,7 @@ static void account(struct ionic *ionic, struct ionic_wq *wq, int n)
 	wq->cq->refs += n;
 	if (!wq->mem.cmb)
 		return;
-	rdma->tally.pages_cmb += n * (int64_t)((wq->mem.length + IONIC_PAGE - 1) / IONIC_PAGE);
+	rdma->tally.cmb_pages += n * (int64_t)((wq->mem.length + IONIC_PAGE - 1) / IONIC_PAGE);
 	rdma->express += wq->window ? n : 0;
 	ionic->dev.polled = rdma->express && !ionic->config.strict;
 }

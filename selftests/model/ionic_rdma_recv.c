@@ -61,9 +61,9 @@ static void tell(struct ionic *ionic, struct ionic_qp *qp, uint8_t syndrome)
 		return;
 	qp->rsp.told = true;
 	if ((syndrome & IONIC_SYNDROME_KIND) == IONIC_SYNDROME_RNR)
-		ionic->rdma->tally.rnr_sent++;
+		ionic->rdma->tally.rnr++;
 	else
-		ionic->rdma->tally.naks_sent++;
+		ionic->rdma->tally.naks++;
 	queue(ionic, qp, IONIC_RESPONSE_ACK, qp->rsp.psn)->syndrome = syndrome;
 }
 
@@ -87,7 +87,7 @@ static void refuse(struct ionic *ionic, struct ionic_qp *qp, unsigned int code)
 
 static void drop(struct ionic *ionic)
 {
-	ionic->rdma->tally.rx_drops++;
+	ionic->rdma->tally.drops++;
 }
 
 /* ---- receive completions ---------------------------------------------------------- */
@@ -113,9 +113,9 @@ static void push(struct ionic *ionic, struct ionic_qp *qp, const struct ionic_pa
 		cqe.u.recv.imm_rkey = htobe32(packet->inv_key);
 	qp->rsp.recv.live = false;
 	qp->received++;
-	ionic_cq_push(ionic, qp->rq.cq, &cqe, HW_PREP(IONIC_CQE_QID, qp->id) |
-		      HW_PREP(IONIC_CQE_TYPE, (uint32_t)IONIC_CQE_RECV) |
-		      (status ? IONIC_CQE_ERROR : 0), packet->solicited);
+	ionic_cq_complete(ionic, qp->rq.cq, &cqe, HW_PREP(IONIC_CQE_QID, qp->id) |
+			  HW_PREP(IONIC_CQE_TYPE, (uint32_t)IONIC_CQE_RECV) |
+			  (status ? IONIC_CQE_ERROR : 0), packet->solicited, "recv_completion");
 }
 
 static uint32_t recv_op(const struct ionic_packet *packet)

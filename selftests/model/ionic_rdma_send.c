@@ -85,9 +85,9 @@ static void push(struct ionic *ionic, struct ionic_qp *qp, struct ionic_cqe *cqe
 		 enum ionic_cqe_type type, enum ionic_io_status status)
 {
 	cqe->status_length = htobe32(status);
-	ionic_cq_push(ionic, qp->sq.cq, cqe, HW_PREP(IONIC_CQE_QID, qp->id) |
-		      HW_PREP(IONIC_CQE_TYPE, (uint32_t)type) | (status ? IONIC_CQE_ERROR : 0),
-		      false);
+	ionic_cq_complete(ionic, qp->sq.cq, cqe, HW_PREP(IONIC_CQE_QID, qp->id) |
+			  HW_PREP(IONIC_CQE_TYPE, (uint32_t)type) |
+			  (status ? IONIC_CQE_ERROR : 0), false, "send_completion");
 }
 
 static void push_npg(struct ionic *ionic, struct ionic_qp *qp, unsigned int slot,
@@ -119,11 +119,19 @@ static void retire(struct ionic_qp *qp)
 	req->head = next_slot(qp, req->head);
 }
 
+static void fail(struct ionic *ionic, struct ionic_qp *qp, enum ionic_io_status status,
+		 bool remote);
+
 static void finish(struct ionic *ionic, struct ionic_qp *qp)
 {
 	const struct ionic_op *op = &qp->req.ops[qp->req.head];
 	unsigned int slot = qp->req.head;
 
+	if (qp->forced_count) {
+		qp->forced_count--;
+		fail(ionic, qp, qp->forced_status, !is_local(qp, op));
+		return;
+	}
 	qp->sent++;
 	retire(qp);
 	if (is_local(qp, op))
@@ -524,7 +532,7 @@ static void time_out(struct ionic *ionic, struct ionic_qp *qp)
 		return;
 	}
 	req->retries--;
-	ionic->rdma->tally.retransmits++;
+	ionic->rdma->tally.retries++;
 	go_back(qp);
 }
 
@@ -637,7 +645,7 @@ static void negative(struct ionic *ionic, struct ionic_qp *qp, const struct ioni
 	if (kind == IONIC_SYNDROME_RNR) {
 		not_ready(ionic, qp, code);
 	} else if (code == IONIC_NAK_SEQUENCE) {
-		ionic->rdma->tally.retransmits++;
+		ionic->rdma->tally.retries++;
 		go_back(qp);
 	} else {
 		fail(ionic, qp, nak_status(code), true);
@@ -659,7 +667,7 @@ static struct ionic_op *answered_op(struct ionic *ionic, struct ionic_qp *qp,
 		return op;
 	/* all that was on the way behind the lost one comes here: ask again once */
 	if (!qp->req.lost) {
-		ionic->rdma->tally.retransmits++;
+		ionic->rdma->tally.retries++;
 		go_back(qp);
 		qp->req.lost = true;
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Counters: a list of names with places, and pages of values, as the driver asks for them. */
 #include <endian.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "ionic_rdma.h"
@@ -15,8 +14,8 @@ static const struct {
 } port_counters[] = {
 #define COUNTER(field)	{ #field, offsetof(struct ionic_rdma_tally, field) }
 	COUNTER(tx_packets), COUNTER(tx_bytes), COUNTER(rx_packets), COUNTER(rx_bytes),
-	COUNTER(rx_drops), COUNTER(sends), COUNTER(writes), COUNTER(reads), COUNTER(atomics),
-	COUNTER(rnr_sent), COUNTER(naks_sent), COUNTER(timeouts), COUNTER(retransmits),
+	COUNTER(drops), COUNTER(wqes_send), COUNTER(wqes_write), COUNTER(wqes_read),
+	COUNTER(wqes_atomic), COUNTER(rnr), COUNTER(naks), COUNTER(timeouts), COUNTER(retries),
 	COUNTER(duplicates), COUNTER(cq_overruns),
 };
 
@@ -101,31 +100,4 @@ enum ionic_aq_status ionic_aq_stats(struct ionic *ionic, const struct ionic_aq_j
 		err = write_qp(ionic, addr, qp);
 	}
 	return err ? IONIC_AQ_BAD_ATTR : IONIC_AQ_OK;
-}
-
-void ionic_rdma_control_stats(const struct ionic *ionic, FILE *out)
-{
-	const struct ionic_rdma_tally *t = &ionic->rdma->tally;
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{ "aq_commands", t->aq_commands }, { "aq_errors", t->aq_errors },
-		{ "doorbells_sq", t->doorbells_sq }, { "doorbells_rq", t->doorbells_rq },
-		{ "doorbells_cq", t->doorbells_cq }, { "arms", t->arms },
-		{ "doorbells_express", t->doorbells_express },
-		{ "doorbells_stray", t->doorbells_stray },
-		{ "wqes", t->wqes }, { "wqes_inline", t->wqes_inline },
-		{ "wqes_spec", t->wqes_spec }, { "wqes_recv", t->wqes_recv },
-		{ "cqes", t->cqes }, { "cqes_error", t->cqes_error },
-		{ "cq_overruns", t->cq_overruns }, { "eqes", t->eqes },
-		{ "local_ops", t->local_ops }, { "pages_cmb", t->pages_cmb },
-	};
-
-	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		fprintf(out, " rdma_%s=%" PRIu64, rows[i].name, rows[i].value);
-	for (unsigned int i = 0; i < PORT_COUNTERS; i++)
-		if (strcmp(port_counters[i].name, "cq_overruns"))
-			fprintf(out, " rdma_%s=%" PRIu64, port_counters[i].name,
-				port_value(ionic->rdma, i));
 }

@@ -373,24 +373,23 @@ static void count(struct ionic *ionic, const struct ionic_op *op, uint16_t flags
 {
 	struct ionic_rdma_tally *tally = &ionic->rdma->tally;
 
-	tally->wqes++;
 	tally->wqes_inline += !!(flags & IONIC_WQE_INLINE);
 	tally->wqes_spec += !!(flags & IONIC_WQE_SPEC);
 	switch (op->kind) {
 	case IONIC_OP_KIND_SEND:
-		tally->sends++;
+		tally->wqes_send++;
 		break;
 	case IONIC_OP_KIND_WRITE:
-		tally->writes++;
+		tally->wqes_write++;
 		break;
 	case IONIC_OP_KIND_READ:
-		tally->reads++;
+		tally->wqes_read++;
 		break;
 	case IONIC_OP_KIND_ATOMIC:
-		tally->atomics++;
+		tally->wqes_atomic++;
 		break;
 	default:
-		tally->local_ops++;
+		tally->wqes_local++;
 	}
 }
 
