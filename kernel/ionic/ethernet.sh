@@ -135,11 +135,18 @@ parse_prototype()
 	}'
 }
 
+comma_list()
+{
+	echo "$*" | tr ' ' ,
+}
+
 read_types()
 {
-	pahole --btf_base="$base" -C "$(echo $structs | tr ' ' ,)" "$work/ionic.ko" 2> /dev/null |
+	# shellcheck disable=SC2086 # lists
+	pahole --btf_base="$base" -C "$(comma_list $structs)" "$work/ionic.ko" 2> /dev/null |
 		parse_structs > "$work/types"
-	pahole -C "$(echo $kernel_structs | tr ' ' ,)" "$base" 2> /dev/null |
+	# shellcheck disable=SC2086
+	pahole -C "$(comma_list $kernel_structs)" "$base" 2> /dev/null |
 		parse_structs > "$work/kernel-types"
 	for name in $functions; do
 		pfunct -F btf --btf_base="$base" -P -f "$name" "$work/ionic.ko" 2> /dev/null
@@ -219,7 +226,7 @@ emit()
 find_exports()
 {
 	for name in $functions bpf_find_btf_id; do
-		grep -q "[[:space:]]$name[[:space:]]" "$objtree/Module.symvers" 2> /dev/null ||
+		grep -q "[[:space:]]${name}[[:space:]]" "$objtree/Module.symvers" 2> /dev/null ||
 			cannot "kernel $release does not export $name, which an RDMA driver needs"
 	done
 }

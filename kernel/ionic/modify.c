@@ -345,12 +345,6 @@ static int from_access(u16 flags)
 	return access;
 }
 
-/* No more than was asked for, nor than the device has. */
-static u8 depth(u8 asked, u8 depth_log2)
-{
-	return min_t(u32, asked, BIT(depth_log2 & 7) - 1);
-}
-
 static void read_answers(const struct dion_qp *qp, const struct answers *from,
 			 struct ib_qp_attr *attr)
 {
@@ -372,8 +366,6 @@ static void read_answers(const struct dion_qp *qp, const struct answers *from,
 	attr->qp_access_flags = from_access(flags);
 	attr->en_sqd_async_notify = !!(flags & IONIC_QP_SQD_NOTIFY);
 	attr->sq_draining = !!(flags & IONIC_QP_SQ_DRAINING);
-	attr->max_rd_atomic = depth(qp->max_rd_atomic, rq->rrq_depth_log2);
-	attr->max_dest_rd_atomic = depth(qp->max_dest_rd_atomic, rq->rsq_depth_log2);
 	attr->min_rnr_timer = sq->rnr_timer;
 	attr->timeout = sq->timeout;
 	attr->retry_cnt = FIELD_GET(IONIC_QP_RETRY, rq->retry);
@@ -389,6 +381,9 @@ static void read_own(const struct dion_qp *qp, struct ib_qp_attr *attr,
 	attr->port_num = 1;
 	attr->cap = qp->cap;
 	attr->ah_attr = qp->av;
+	/* As they were set: the device only has powers of two, of which neither end can tell. */
+	attr->max_rd_atomic = qp->max_rd_atomic;
+	attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;
 	init_attr->qp_type = qp->dvq.ibqp.qp_type;
 	init_attr->cap = qp->cap;
 	init_attr->sq_sig_type = qp->sig_type;
