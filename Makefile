@@ -18,15 +18,16 @@ JOBS	?= $(shell nproc)
 
 export ROOT
 
-all: modules library
+all: modules tools
 
 help:
 	@sed -n 's/^## //p' $(ROOT)/Makefile
 
-## make                  modules for the running kernel, and the library
+## make                  modules for the running kernel, the library and the command dvq
 ## make modules          modules; KDIR= names other kernel headers, OUT= another directory (build/host)
 ## make library          libdvq and its pkg-config file
-## make install          both, and depmod; prefix= and DESTDIR= as usual (root)
+## make tools            the command dvq
+## make install          all of them, and depmod; prefix= and DESTDIR= as usual (root)
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
 ## make check            all tests: native, and in guests of SUITE= (forky); PLANS= picks some (root)
@@ -63,7 +64,10 @@ modules: tree
 library:
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib
 
-tests: library
+tools: library
+	$(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib
+
+tests: library tools
 	$(MAKE) -C $(ROOT)/selftests OUT=$(OUT)
 
 model:
@@ -73,9 +77,10 @@ native: model
 	$(MAKE) -C $(ROOT)/selftests/model tests
 	$(MAKE) -C $(ROOT)/selftests/native
 
-install: root modules library
+install: root modules tools
 	$(MAKE) -C $(KDIR) M=$(TREE) modules_install
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib install
+	$(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib install
 
 clean:
 	rm -rf $(ROOT)/build
