@@ -104,6 +104,7 @@ struct note {
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int cmd_fd;
 	char name[IBV_SYSFS_NAME_MAX];
+	char dev_name[IBV_SYSFS_NAME_MAX];
 	bool is_efa;
 };
 
@@ -113,7 +114,8 @@ static bool note_fits(const struct ibv_context *context)
 {
 	return note.context == context && note.device == context->device &&
 	       note.cmd_fd == context->cmd_fd && note.post_send == context->ops.post_send &&
-	       !strncmp(note.name, context->device->dev_name, sizeof(note.name));
+	       !strncmp(note.name, context->device->name, sizeof(note.name)) &&
+	       !strncmp(note.dev_name, context->device->dev_name, sizeof(note.dev_name));
 }
 
 bool dvq_is_efa(struct ibv_context *context)
@@ -125,7 +127,8 @@ bool dvq_is_efa(struct ibv_context *context)
 	note.device = context->device;
 	note.cmd_fd = context->cmd_fd;
 	note.post_send = context->ops.post_send;
-	memcpy(note.name, context->device->dev_name, sizeof(note.name));
+	memcpy(note.name, context->device->name, sizeof(note.name));
+	memcpy(note.dev_name, context->device->dev_name, sizeof(note.dev_name));
 	return note.is_efa;
 }
 

@@ -386,6 +386,19 @@ TEST(request_can_be_kept_and_sent_elsewhere)
 	rings_free(r);
 }
 
+TEST(destination_kept_ready)
+{
+	struct dvq_efa_wr a = rings_send(), b = rings_send();
+	struct dvq_efa_dest dest;
+
+	dvq_efa_dest_init(&dest, 0xfffe, 0xabcd, 0x87654321);
+	dvq_efa_wr_set_hints(&a, 1);
+	dvq_efa_wr_set_hints(&b, 1);
+	dvq_efa_wr_set_peer(&a, &dest);
+	dvq_efa_wr_set_dest(&b, 0xfffe, 0xabcd, 0x87654321);
+	CHECK(!memcmp(&a, &b, sizeof(a)));
+}
+
 TEST(wide_ids_are_in_the_entry)
 {
 	struct rings *r = rings_new();

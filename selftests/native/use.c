@@ -23,6 +23,7 @@ ENTRY use_cq(struct dvq_efa_cq *cq, struct dvq_efa_cq_qp *qps, struct dvq_efa_sq
 ENTRY use_sq(struct dvq_efa_sq *sq, struct dvq_efa_id *ids, void *stage, const char *data,
 	     uint32_t n, int *errors)
 {
+	struct dvq_efa_dest dest;
 	struct dvq_efa_wr wr;
 
 	*errors += dvq_efa_sq_set_pool(sq, ids) != 0;
@@ -45,6 +46,8 @@ ENTRY use_sq(struct dvq_efa_sq *sq, struct dvq_efa_id *ids, void *stage, const c
 	dvq_efa_wr_set_inline(&wr, data, 80);
 	*errors += dvq_efa_sq_post(sq, &wr, 10) != 0;
 	dvq_efa_wr_rdma_write_imm(&wr, n, 8, 11);
+	dvq_efa_dest_init(&dest, 1, 2, 3);
+	dvq_efa_wr_set_peer(&wr, &dest);
 	dvq_efa_wr_set_sge(&wr, 4, 5, n);
 	*errors += dvq_efa_sq_post(sq, &wr, 12) != 0;
 	*errors += dvq_efa_sq_abort(sq) != 0;

@@ -35,7 +35,8 @@
 /*
  * Memory of the caller, one per id. In use, the two halves hold the id in full. A free
  * slot cannot look as if it were in use: the low half then is the index of another slot
- * or END, and an id has in its low half the slot's own index, below the generation.
+ * or END, and an id has in its low half the slot's own index, below the generation. The
+ * high half is the same for all ids of the pool and never changes.
  */
 struct dvq_efa_id {
 	uint64_t wr_id;		/* of the request that has the id */
@@ -49,6 +50,8 @@ struct dvq_efa_id {
  *	scheme
  * @mask: low bits of an id, the caller's or the pool's
  * @tag: the generation, in the bits above
+ * @tag_high: the part of it that does not fit 16 bits
+ * @tag_low: the part that does
  * @limit: most requests outstanding
  * @head: index of the free id that goes out next
  * @issued: requests posted
@@ -62,12 +65,14 @@ struct dvq_efa_ids {
 	uint64_t slots;
 	uint64_t mask;
 	uint64_t tag;
+	uint64_t tag_high;
+	uint32_t tag_low;
 	uint32_t limit;
 	uint32_t head;
 	uint32_t issued;
 	uint32_t wide;
 	uint32_t generation;
-	uint32_t apart[17];
+	uint32_t apart[14];
 	uint32_t completed;
 	uint32_t reserved;
 };
@@ -87,10 +92,9 @@ DVQ_INLINE void dvq_efa_ids_layout(struct dvq_efa_ids *ids)
 	while (((uint32_t)1 << bits) < ids->limit)
 		bits++;
 	ids->mask = ((uint64_t)1 << bits) - 1;
-	if (ids->wide)
-		ids->tag = (uint64_t)ids->generation << 32;
-	else
-		ids->tag = ((uint64_t)ids->generation << bits) & 0xffff;
+	ids->tag_high = ids->wide ? (uint64_t)ids->generation << 32 : 0;
+	ids->tag_low = ids->wide ? 0 : (uint32_t)((uint64_t)ids->generation << bits) & 0xffff;
+	ids->tag = ids->tag_high | ids->tag_low;
 }
 
 /*
@@ -113,6 +117,7 @@ DVQ_INLINE void dvq_efa_ids_init(struct dvq_efa_ids *ids, uint32_t limit, uint32
 	dvq_efa_ids_layout(ids);
 	if (wide) {
 		ids->mask = ~(uint64_t)0;
+		ids->tag_high = 0;
 		ids->tag = 0;
 	}
 }
@@ -141,13 +146,13 @@ DVQ_INLINE int dvq_efa_ids_set_pool(struct dvq_efa_ids *ids, struct dvq_efa_id *
 		return DVQ_EFA_EBUSY;
 	ids->slots = (uint64_t)(uintptr_t)slots;
 	ids->head = ids->limit ? 0 : DVQ_EFA_IDS_END;
+	dvq_efa_ids_layout(ids);
 	/* slots above the limit are on no stack and not in use */
 	for (uint32_t i = 0; i < n; i++) {
 		slots[i].wr_id = 0;
 		slots[i].low = i + 1 < ids->limit ? i + 1 : DVQ_EFA_IDS_END;
-		slots[i].high = 0;
+		slots[i].high = (uint32_t)(ids->tag >> 32);
 	}
-	dvq_efa_ids_layout(ids);
 	return 0;
 }
 
@@ -157,30 +162,33 @@ DVQ_INLINE uint32_t dvq_efa_ids_room(const struct dvq_efa_ids *ids)
 	return ids->limit - (ids->issued - dvq_read_once(ids->completed));
 }
 
-/* where a slot in use holds its id */
-DVQ_INLINE uint64_t dvq_efa_id_address(const struct dvq_efa_id *slot)
-{
-	return (uint64_t)(uintptr_t)&slot->low;
-}
+/* an id in the two parts in which a send entry has it: bits 15:0, and 63:16 in place */
+struct dvq_efa_id_parts {
+	uint64_t low;
+	uint64_t high;
+};
 
-DVQ_INLINE int dvq_efa_ids_pop(struct dvq_efa_ids *ids, uint64_t wr_id, uint64_t *id)
+DVQ_INLINE int dvq_efa_ids_pop(struct dvq_efa_ids *ids, uint64_t wr_id, struct dvq_efa_id_parts *id)
 {
 	const uint32_t head = ids->head;
 	struct dvq_efa_id *slot = dvq_efa_ids_slot(ids, head);
+	uint32_t low;
 
 	/* as many ids as requests: an empty stack is a full queue */
 	if (dvq_unlikely(head == DVQ_EFA_IDS_END))
 		return DVQ_EFA_ENOMEM;
-	*id = head | ids->tag;
 	slot->wr_id = wr_id;
+	low = head | ids->tag_low;
 	ids->head = slot->low;
-	dvq_store64(dvq_efa_id_address(slot), *id);
+	slot->low = low;
 	ids->issued++;
+	id->low = low;
+	id->high = ids->tag_high;
 	return 0;
 }
 
 /* An id for a new request: 0, ENOMEM or EINVAL (the wr_id does not fit). */
-DVQ_INLINE int dvq_efa_ids_get(struct dvq_efa_ids *ids, uint64_t wr_id, uint64_t *id)
+DVQ_INLINE int dvq_efa_ids_get(struct dvq_efa_ids *ids, uint64_t wr_id, struct dvq_efa_id_parts *id)
 {
 	if (ids->slots)
 		return dvq_efa_ids_pop(ids, wr_id, id);
@@ -188,9 +196,16 @@ DVQ_INLINE int dvq_efa_ids_get(struct dvq_efa_ids *ids, uint64_t wr_id, uint64_t
 		return DVQ_EFA_ENOMEM;
 	if (dvq_unlikely(wr_id & ~ids->mask))
 		return DVQ_EFA_EINVAL;
-	*id = wr_id | ids->tag;
+	id->low = (wr_id & 0xffff) | ids->tag_low;
+	id->high = wr_id & ~(uint64_t)0xffff;
 	dvq_write_once(ids->issued, ids->issued + 1);
 	return 0;
+}
+
+/* the id that a slot in use holds */
+DVQ_INLINE uint64_t dvq_efa_id_of(const struct dvq_efa_id *slot)
+{
+	return dvq_load64((uint64_t)(uintptr_t)&slot->low);
 }
 
 /* The request with @id is done; false, and nothing happens, if it is not out. */
@@ -199,7 +214,7 @@ DVQ_INLINE bool dvq_efa_ids_push(struct dvq_efa_ids *ids, uint64_t id, uint64_t 
 	const uint64_t index = id & ids->mask;
 	struct dvq_efa_id *slot = dvq_efa_ids_slot(ids, index);
 
-	if (dvq_unlikely(dvq_load64(dvq_efa_id_address(slot)) != id))
+	if (dvq_unlikely(dvq_efa_id_of(slot) != id))
 		return false;
 	*wr_id = slot->wr_id;
 	slot->low = ids->head;

@@ -108,7 +108,7 @@ DVQ_INLINE void dvq_efa_rq_put(struct dvq_efa_rq *rq, const struct dvq_efa_sge *
 DVQ_INLINE int dvq_efa_rq_post(struct dvq_efa_rq *rq, const struct dvq_efa_sge *sge, uint32_t n,
 			       uint64_t wr_id)
 {
-	uint64_t id;
+	struct dvq_efa_id_parts id;
 	int ret;
 
 	/* without a buffer there would be no descriptor, and it would never complete */
@@ -119,10 +119,10 @@ DVQ_INLINE int dvq_efa_rq_post(struct dvq_efa_rq *rq, const struct dvq_efa_sge *
 		return ret;
 
 	if (n == 1) {
-		dvq_efa_rq_put(rq, sge, id, EFA_RX_FIRST | EFA_RX_LAST);
+		dvq_efa_rq_put(rq, sge, id.low, EFA_RX_FIRST | EFA_RX_LAST);
 		return 0;
 	}
-	dvq_efa_rq_put(rq, sge, id, EFA_RX_FIRST);
+	dvq_efa_rq_put(rq, sge, id.low, EFA_RX_FIRST);
 	for (uint32_t i = 1; i < n - 1; i++)
 		dvq_efa_rq_put(rq, sge + i, 0, 0);
 	dvq_efa_rq_put(rq, sge + n - 1, 0, EFA_RX_LAST);

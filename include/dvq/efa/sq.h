@@ -133,29 +133,33 @@ DVQ_INLINE bool dvq_efa_sq_takes_inline(const struct dvq_efa_sq *sq, const struc
 	return wr->inline_bytes <= sq->max_inline;
 }
 
-DVQ_INLINE void dvq_efa_sq_advance(struct dvq_efa_sq *sq, uint32_t entry_size)
+/* @next is where the entry ends that was just put */
+DVQ_INLINE void dvq_efa_sq_advance(struct dvq_efa_sq *sq, uint32_t next)
 {
-	sq->next += entry_size;
-	if (dvq_unlikely(sq->next == sq->bytes)) {
+	sq->next = next;
+	if (dvq_unlikely(next == sq->bytes)) {
 		sq->next = 0;
 		sq->phase ^= (uint32_t)DVQ_EFA_W0_PHASE;
 	}
 }
 
-DVQ_INLINE void dvq_efa_sq_put(struct dvq_efa_sq *sq, const struct dvq_efa_wr *wr, uint64_t id)
+DVQ_INLINE void dvq_efa_sq_put(struct dvq_efa_sq *sq, const struct dvq_efa_wr *wr,
+			       const struct dvq_efa_id_parts *id)
 {
-	const uint64_t entry = sq->build + sq->next;
+	const uint32_t next = sq->next;
+	const uint64_t entry = sq->build + next;
 	const uint64_t *word = wr->word;
 
-	dvq_ring_store64b(entry, word[0] | (id & 0xffff) | sq->phase, word[1] & sq->word1_mask,
-			  word[2], id & ~(uint64_t)0xffff, word[4], word[5], word[6], word[7]);
+	dvq_ring_store64b(entry, word[0] | wr->ctrl | id->low | sq->phase,
+			  (word[1] | wr->imm | wr->hints) & sq->word1_mask, word[2], id->high,
+			  word[4], word[5], word[6], word[7]);
 	if (sq->entry_size == EFA_WQE_SIZE) {
-		dvq_efa_sq_advance(sq, EFA_WQE_SIZE);
+		dvq_efa_sq_advance(sq, next + EFA_WQE_SIZE);
 		return;
 	}
 	dvq_ring_store64b(entry + 64, word[8], word[9], word[10], word[11], word[12], word[13],
 			  word[14], word[15]);
-	dvq_efa_sq_advance(sq, EFA_WQE_SIZE_WIDE);
+	dvq_efa_sq_advance(sq, next + EFA_WQE_SIZE_WIDE);
 }
 
 /* the first post of a batch */
@@ -177,7 +181,7 @@ DVQ_INLINE void dvq_efa_sq_begin(struct dvq_efa_sq *sq)
  */
 DVQ_INLINE int dvq_efa_sq_post(struct dvq_efa_sq *sq, const struct dvq_efa_wr *wr, uint64_t wr_id)
 {
-	uint64_t id;
+	struct dvq_efa_id_parts id;
 	int ret;
 
 	if (dvq_unlikely(wr->error))
@@ -190,7 +194,7 @@ DVQ_INLINE int dvq_efa_sq_post(struct dvq_efa_sq *sq, const struct dvq_efa_wr *w
 
 	if (dvq_unlikely(!sq->left))
 		dvq_efa_sq_begin(sq);
-	dvq_efa_sq_put(sq, wr, id);
+	dvq_efa_sq_put(sq, wr, &id);
 	if (dvq_unlikely(!--sq->left))
 		dvq_efa_sq_ring(sq, sq->batch);
 	return 0;

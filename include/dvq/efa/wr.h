@@ -30,8 +30,11 @@
 
 /**
  * struct dvq_efa_wr - a send work request
- * @word: the entry as the device reads it, without id and phase; a 64-byte entry is the
- *	first half
+ * @word: the entry as the device reads it; a 64-byte entry is the first half. Of words 0
+ *	and 1 only the destination
+ * @ctrl: of word 0 the rest, without id and phase
+ * @imm: of word 1
+ * @hints: of word 1
  * @op: enum efa_op
  * @error: 0, or the errno of the first setter that was refused
  * @sges: local buffers set
@@ -41,6 +44,9 @@
  */
 struct dvq_efa_wr {
 	uint64_t word[EFA_WQE_SIZE_WIDE / 8];
+	uint64_t ctrl;
+	uint64_t imm;
+	uint64_t hints;
 	uint32_t op;
 	uint32_t error;
 	uint32_t sges;
@@ -49,7 +55,7 @@ struct dvq_efa_wr {
 	uint32_t reserved;
 };
 
-DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_wr) == 152, "layout");
+DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_wr) == 176, "layout");
 
 /* word 0: id 15:0, ctrl1 23:16, ctrl2 31:24, destination QP 47:32, length 63:48 */
 #define DVQ_EFA_W0_CTRL1	16
@@ -72,10 +78,11 @@ DVQ_INLINE void dvq_efa_wr_fail(struct dvq_efa_wr *wr, uint32_t error)
 }
 
 /* what every entry has: the device knows no unsignaled or chained work */
-DVQ_INLINE void dvq_efa_wr_init(struct dvq_efa_wr *wr, uint32_t op, uint32_t ctrl1)
+DVQ_INLINE void dvq_efa_wr_init(struct dvq_efa_wr *wr, uint32_t op, uint32_t ctrl1, uint32_t imm)
 {
 	const uint64_t ctrl2 = EFA_WQE_FIRST | EFA_WQE_LAST | EFA_WQE_COMP_REQ;
 
+	wr->word[0] = 0;
 	wr->word[1] = 0;
 	wr->word[2] = 0;
 	wr->word[3] = 0;
@@ -91,8 +98,10 @@ DVQ_INLINE void dvq_efa_wr_init(struct dvq_efa_wr *wr, uint32_t op, uint32_t ctr
 	wr->word[13] = 0;
 	wr->word[14] = 0;
 	wr->word[15] = 0;
-	wr->word[0] = (uint64_t)(EFA_WQE_META_DESC | ctrl1 | op) << DVQ_EFA_W0_CTRL1 |
-		      ctrl2 << DVQ_EFA_W0_CTRL2;
+	wr->ctrl = (uint64_t)(EFA_WQE_META_DESC | ctrl1 | op) << DVQ_EFA_W0_CTRL1 |
+		   ctrl2 << DVQ_EFA_W0_CTRL2;
+	wr->imm = imm;
+	wr->hints = 0;
 	wr->op = op;
 	wr->error = 0;
 	wr->sges = 0;
@@ -105,14 +114,13 @@ DVQ_INLINE void dvq_efa_wr_init(struct dvq_efa_wr *wr, uint32_t op, uint32_t ctr
 
 DVQ_INLINE void dvq_efa_wr_send(struct dvq_efa_wr *wr)
 {
-	dvq_efa_wr_init(wr, EFA_OP_SEND, 0);
+	dvq_efa_wr_init(wr, EFA_OP_SEND, 0, 0);
 }
 
 /* @imm is a number; the verbs' imm_data is its big-endian form */
 DVQ_INLINE void dvq_efa_wr_send_imm(struct dvq_efa_wr *wr, uint32_t imm)
 {
-	dvq_efa_wr_init(wr, EFA_OP_SEND, EFA_WQE_HAS_IMM);
-	wr->word[1] = imm;
+	dvq_efa_wr_init(wr, EFA_OP_SEND, EFA_WQE_HAS_IMM, imm);
 }
 
 DVQ_INLINE void dvq_efa_wr_set_remote(struct dvq_efa_wr *wr, uint32_t rkey, uint64_t address)
@@ -123,35 +131,56 @@ DVQ_INLINE void dvq_efa_wr_set_remote(struct dvq_efa_wr *wr, uint32_t rkey, uint
 
 DVQ_INLINE void dvq_efa_wr_rdma_read(struct dvq_efa_wr *wr, uint32_t rkey, uint64_t remote)
 {
-	dvq_efa_wr_init(wr, EFA_OP_RDMA_READ, 0);
+	dvq_efa_wr_init(wr, EFA_OP_RDMA_READ, 0, 0);
 	dvq_efa_wr_set_remote(wr, rkey, remote);
 }
 
 DVQ_INLINE void dvq_efa_wr_rdma_write(struct dvq_efa_wr *wr, uint32_t rkey, uint64_t remote)
 {
-	dvq_efa_wr_init(wr, EFA_OP_RDMA_WRITE, 0);
+	dvq_efa_wr_init(wr, EFA_OP_RDMA_WRITE, 0, 0);
 	dvq_efa_wr_set_remote(wr, rkey, remote);
 }
 
 DVQ_INLINE void dvq_efa_wr_rdma_write_imm(struct dvq_efa_wr *wr, uint32_t rkey, uint64_t remote,
 					  uint32_t imm)
 {
-	dvq_efa_wr_init(wr, EFA_OP_RDMA_WRITE, EFA_WQE_HAS_IMM);
+	dvq_efa_wr_init(wr, EFA_OP_RDMA_WRITE, EFA_WQE_HAS_IMM, imm);
 	dvq_efa_wr_set_remote(wr, rkey, remote);
-	wr->word[1] = imm;
 }
 
 /* ---- setters --------------------------------------------------------------------- */
 
-/* Where it goes; needed for every operation. @ah is the device's AH number. */
+/* a destination as an entry has it: for a program that keeps one per peer */
+struct dvq_efa_dest {
+	uint64_t qpn;		/* in the place of word 0 */
+	uint64_t ah;		/* in the place of word 1 */
+	uint64_t qkey;
+};
+
+/* @ah is the device's AH number */
+DVQ_INLINE void dvq_efa_dest_init(struct dvq_efa_dest *dest, uint16_t ah, uint16_t qp_num,
+				  uint32_t qkey)
+{
+	dest->qpn = (uint64_t)qp_num << DVQ_EFA_W0_QPN;
+	dest->ah = (uint64_t)ah << DVQ_EFA_W1_AH;
+	dest->qkey = qkey;
+}
+
+/* Where it goes; this or the next call is needed for every operation. */
+DVQ_INLINE void dvq_efa_wr_set_peer(struct dvq_efa_wr *wr, const struct dvq_efa_dest *dest)
+{
+	wr->word[0] = dest->qpn;
+	wr->word[1] = dest->ah;
+	wr->word[2] = dest->qkey;
+}
+
 DVQ_INLINE void dvq_efa_wr_set_dest(struct dvq_efa_wr *wr, uint16_t ah, uint16_t qp_num,
 				    uint32_t qkey)
 {
-	wr->word[0] = (wr->word[0] & ~((uint64_t)0xffff << DVQ_EFA_W0_QPN)) |
-		      (uint64_t)qp_num << DVQ_EFA_W0_QPN;
-	wr->word[1] = (wr->word[1] & ~((uint64_t)0xffff << DVQ_EFA_W1_AH)) |
-		      (uint64_t)ah << DVQ_EFA_W1_AH;
-	wr->word[2] = qkey;
+	struct dvq_efa_dest dest;
+
+	dvq_efa_dest_init(&dest, ah, qp_num, qkey);
+	dvq_efa_wr_set_peer(wr, &dest);
 }
 
 /*
@@ -160,8 +189,7 @@ DVQ_INLINE void dvq_efa_wr_set_dest(struct dvq_efa_wr *wr, uint16_t ah, uint16_t
  */
 DVQ_INLINE void dvq_efa_wr_set_hints(struct dvq_efa_wr *wr, uint32_t hints)
 {
-	wr->word[1] = (wr->word[1] & ~DVQ_EFA_W1_HINTS) |
-		      (uint64_t)(hints & DVQ_EFA_HINT_BURST) << DVQ_EFA_W1_CTRL3;
+	wr->hints = (uint64_t)(hints & DVQ_EFA_HINT_BURST) << DVQ_EFA_W1_CTRL3;
 }
 
 /*
@@ -188,7 +216,7 @@ DVQ_INLINE void dvq_efa_wr_set_sge(struct dvq_efa_wr *wr, uint32_t lkey, uint64_
 	if (rdma)
 		wr->word[4] |= length;
 	wr->sges++;
-	wr->word[0] += (uint64_t)1 << DVQ_EFA_W0_LENGTH;
+	wr->ctrl += (uint64_t)1 << DVQ_EFA_W0_LENGTH;
 }
 
 DVQ_INLINE uint64_t dvq_efa_wr_word(const uint8_t *data)
@@ -267,8 +295,8 @@ DVQ_INLINE void dvq_efa_wr_set_inline(struct dvq_efa_wr *wr, const void *data, u
 		dvq_efa_wr_append(wr->word + at, wr->inline_bytes, (const uint8_t *)data, length);
 	wr->is_inline = 1;
 	wr->inline_bytes += length;
-	wr->word[0] |= (uint64_t)EFA_WQE_INLINE_MSG << DVQ_EFA_W0_CTRL1;
-	wr->word[0] += (uint64_t)length << DVQ_EFA_W0_LENGTH;
+	wr->ctrl |= (uint64_t)EFA_WQE_INLINE_MSG << DVQ_EFA_W0_CTRL1;
+	wr->ctrl += (uint64_t)length << DVQ_EFA_W0_LENGTH;
 	if (rdma)
 		wr->word[4] += length;
 }
