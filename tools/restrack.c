@@ -32,7 +32,7 @@ static int end_of_dump(const struct nlmsghdr *header, void *arg)
 
 static int ask(struct nlmsghdr *request, mnl_cb_t answer, void *arg)
 {
-	static const mnl_cb_t control[] = { [NLMSG_DONE] = end_of_dump };
+	static mnl_cb_t control[] = { [NLMSG_DONE] = end_of_dump };
 	char buffer[ANSWER_MAX];
 	struct mnl_socket *socket;
 	unsigned int port;
