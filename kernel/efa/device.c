@@ -27,7 +27,7 @@ static int wait_reset_busy(struct efa_dev *dev, bool busy)
 		if (!efa_mmio_read(dev, EFA_REG_DEV_STS, &sts) &&
 		    !!(sts & EFA_DEV_STS_RESET_BUSY) == busy)
 			return 0;
-		if (pci_dev_is_disconnected(dev->pdev))
+		if (!efa_device_is_present(dev))
 			return -ENODEV;
 		msleep(EFA_TIMEOUT_UNIT_MS);
 	}

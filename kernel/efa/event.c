@@ -199,9 +199,11 @@ static irqreturn_t eq_irq(int irq, void *data)
 {
 	struct efa_eq *eq = data;
 	const struct efa_eqe *eqe;
+	u32 start = eq->consumed;
 	u8 phase;
 
-	for (;;) {
+	/* No more than there is room for: a device gone wild must not keep us here. */
+	while (eq->consumed - start < eq->depth) {
 		eqe = &eq->ring[eq->consumed & (eq->depth - 1)];
 		phase = !(eq->consumed & eq->depth);
 		if (FIELD_GET(EFA_EQE_PHASE, le32_to_cpu(READ_ONCE(eqe->common))) != phase)

@@ -10,7 +10,11 @@
 
 #include "efa.h"
 
-#define MMIO_TIMEOUT_US		50000
+/*
+ * choice: ten times what other drivers grant. Waiting longer costs nothing but when a
+ * device is mute, and a virtual machine may be off its CPU for tens of milliseconds.
+ */
+#define MMIO_TIMEOUT_US		500000
 /* What is left in the answer's req_id before a read: never the number of that read. */
 #define MMIO_POISON		0x9a
 

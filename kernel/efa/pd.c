@@ -47,5 +47,6 @@ int efa_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	efa_cmd_dealloc_pd(to_efa_dev(ibpd->device), pd->pdn);
 	mutex_destroy(&pd->ah_lock);
+	dvq_pd_cleanup(&pd->dvq);
 	return 0;
 }

@@ -48,25 +48,26 @@ equal()
 # runs the functions named test_* in the order they are written, or those named by the arguments
 tap_run()
 {
-	local tests=("$@") n=0 bad=0 name
+	# a shell's local variables are seen by what it calls
+	local tap_tests=("$@") tap_n=0 tap_status=0 tap_name
 
-	[ ${#tests[@]} -gt 0 ] ||
-		mapfile -t tests < <(sed -n 's/^test_\([a-z0-9_]*\)().*/\1/p' "$0")
+	[ ${#tap_tests[@]} -gt 0 ] ||
+		mapfile -t tap_tests < <(sed -n 's/^test_\([a-z0-9_]*\)()$/\1/p' "$0")
 	echo 'TAP version 13'
-	echo "1..${#tests[@]}"
-	for name in "${tests[@]}"; do
-		n=$((n + 1)) tap_failed=0 tap_skip=''
-		"test_$name" || fail "test_$name returned $?"
+	echo "1..${#tap_tests[@]}"
+	for tap_name in "${tap_tests[@]}"; do
+		tap_n=$((tap_n + 1)) tap_failed=0 tap_skip=''
+		"test_$tap_name" || fail "test_$tap_name returned $?"
 		if [ $tap_failed = 1 ]; then
-			echo "not ok $n - $name"
-			bad=1
+			echo "not ok $tap_n - $tap_name"
+			tap_status=1
 		elif [ -n "$tap_skip" ]; then
-			echo "ok $n - $name # SKIP $tap_skip"
+			echo "ok $tap_n - $tap_name # SKIP $tap_skip"
 		else
-			echo "ok $n - $name"
+			echo "ok $tap_n - $tap_name"
 		fi
 	done
-	exit $bad
+	exit $tap_status
 }
 
 model_present()
@@ -76,17 +77,6 @@ model_present()
 
 # One process can have the channel open; children share this one.
 [ ! -c $port ] || exec {tap_port}<> $port
-
-# programs that talk to the model themselves run between these two
-model_lend()
-{
-	exec {tap_port}>&-
-}
-
-model_take_back()
-{
-	exec {tap_port}<> $port
-}
 
 # model TARGET VERB ARGUMENTS...: prints the answer without its first word, which must be ok
 model()

@@ -94,6 +94,17 @@ int uv_write(int fd, uint32_t command, const void *in, size_t in_len, void *out,
 
 /* ---- contexts ---------------------------------------------------------------------- */
 
+static int open_node(const struct adapter *adapter)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%.64s", adapter->device->dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	LAB_NEED(fd >= 0, "%s: %s", path, strerror(errno));
+	return fd;
+}
+
 static int drop_fd(void *object)
 {
 	int fd = *(int *)object;
@@ -105,12 +116,9 @@ static int drop_fd(void *object)
 int uv_open(const struct adapter *adapter)
 {
 	int *held = malloc(sizeof(*held));
-	char path[128];
 
 	LAB_NEED(held, "no memory");
-	snprintf(path, sizeof(path), "/dev/infiniband/%.64s", adapter->device->dev_name);
-	*held = open(path, O_RDWR | O_CLOEXEC);
-	LAB_NEED(*held >= 0, "%s: %s", path, strerror(errno));
+	*held = open_node(adapter);
 	lab_hold(drop_fd, held);
 	return *held;
 }
@@ -139,8 +147,11 @@ int raw_query_device(int fd, const struct uv_data *data)
 
 static int drop_raw(void *object)
 {
-	free(object);
-	return 0;
+	struct raw *raw = object;
+	int err = close(raw->fd) ? errno : 0;
+
+	free(raw);
+	return err;
 }
 
 struct raw *raw_new(const struct adapter *adapter)
@@ -153,8 +164,8 @@ struct raw *raw_new(const struct adapter *adapter)
 	int err;
 
 	LAB_NEED(raw, "no memory");
+	raw->fd = open_node(adapter);
 	lab_hold(drop_raw, raw);
-	raw->fd = uv_open(adapter);
 	err = uv_get_context(raw->fd, &(struct uv_data){ &req, sizeof(req), &raw->context,
 							 sizeof(raw->context) });
 	LAB_NEED(!err, "GET_CONTEXT: %s", strerror(-err));

@@ -81,7 +81,7 @@ struct raw {
 int uv_open(const struct adapter *adapter);
 int uv_get_context(int fd, const struct uv_data *data);
 
-/* must succeed; undone at the end of the test */
+/* must succeed; undone at the end of the test, or by lab_drop() */
 struct raw *raw_new(const struct adapter *adapter);
 
 int raw_query_device(int fd, const struct uv_data *data);

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An EFA adapter that stops answering, or is gone, with everything in use: verbs end with an error
+ * in bounded time, users are told, what they destroy is destroyed, and the device no longer reaches
+ * their memory. At the end of each test the driver lets go of the dead device and takes it again
+ * when it is well.
+ *
+ * The device's admin timeout should be short (model option admin_timeout): a test waits for it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+
+#include "lib/efa_test.h"
+#include "lib/memory.h"
+#include "lib/uverbs.h"
+
+#define GONE_MS		2000	/* until the driver notices that nobody is there */
+#define CALLERS		40
+
+static uint8_t memory[PAGE] __attribute__((aligned(4096)));
+
+/* ---- the driver lets go and comes back -------------------------------------------------------- */
+
+#define DRIVER	"/sys/bus/pci/drivers/dvq_efa"
+
+static void pci_name(char *name, size_t size)
+{
+	char path[PATH_MAX + 16], target[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/device", self->device->ibdev_path);
+	len = readlink(path, target, sizeof(target) - 1);
+	LAB_NEED(len > 0, "%s: %s", path, strerror(errno));
+	target[len] = 0;
+	snprintf(name, size, "%s", strrchr(target, '/') + 1);
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static bool has_interrupts(const char *pci)
+{
+	FILE *in = fopen("/proc/interrupts", "r");
+	char line[4096];
+	bool found = false;
+
+	LAB_NEED(in, "/proc/interrupts: %s", strerror(errno));
+	while (!found && fgets(line, sizeof(line), in))
+		found = strstr(line, "efa-") && strstr(line, pci);
+	fclose(in);
+	return found;
+}
+
+/* The last thing that is undone: nothing of the test is open any more. */
+static int revive(void *unused)
+{
+	char pci[64], why[256];
+	uint64_t start;
+
+	(void)unused;
+	pci_name(pci, sizeof(pci));
+	CHECK(has_interrupts(pci));
+	adapters_close();
+	start = now_ms();
+	CHECK(write_file(DRIVER "/unbind", pci));
+	CHECK(now_ms() - start < 5000);
+	CHECK(!has_interrupts(pci));
+	model_ask(self->model, "back");
+	model_ask(self->model, "inject clear");
+	LAB_NEED(write_file(DRIVER "/bind", pci), "binding again: %s", strerror(errno));
+	LAB_NEED(adapters_find(why, sizeof(why)), "%s", why);
+	adapters_open();
+	CHECK(has_interrupts(pci));
+	return 0;
+}
+
+/* ---- everything in use ------------------------------------------------------------------------ */
+
+struct bench {
+	struct raw *raw;
+	uint32_t cq, qp, mr, ah;
+	struct raw_qp usual;
+	struct model_stats before;
+};
+
+static struct bench bench_new(void)
+{
+	struct bench bench;
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(&peer->gid);
+	struct dvq_efa_cq_resp cq_resp;
+	struct dvq_efa_qp_resp qp_resp;
+	struct ib_uverbs_reg_mr_resp mr;
+	uint32_t qp_num;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("needs dvq_efa: other drivers may not come back");
+	lab_hold(revive, &bench);
+	bench.raw = raw_new(self);
+	memset(memory, 1, sizeof(memory));
+	bench.cq = raw_cq_new(bench.raw, &cq_resp);
+	bench.usual = raw_qp_usual(bench.raw, bench.cq);
+	bench.qp = raw_qp_new(bench.raw, &bench.usual, &qp_resp, &qp_num);
+	LAB_NEED(!raw_mr(bench.raw, memory, PAGE, 0, 1, NULL, &mr), "no MR");
+	bench.mr = mr.mr_handle;
+	LAB_NEED(!raw_ah(bench.raw, bench.raw->pd, &attr, NULL, &bench.ah), "no AH");
+	model_stats(self->model, &bench.before);
+	return bench;
+}
+
+static bool device_fatal(struct ibv_context *context)
+{
+	struct pollfd fd = { .fd = context->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	if (poll(&fd, 1, PATIENCE_MS) != 1 || ibv_get_async_event(context, &event))
+		return false;
+	ibv_ack_async_event(&event);
+	return event.event_type == IBV_EVENT_DEVICE_FATAL;
+}
+
+static void destroy_all(struct bench *bench)
+{
+	uint64_t start = now_ms();
+
+	CHECK_EQ(raw_qp_destroy(bench->raw, bench->qp), 0);
+	CHECK_EQ(raw_cq_destroy(bench->raw, bench->cq), 0);
+	CHECK_EQ(raw_mr_destroy(bench->raw, bench->mr), 0);
+	CHECK_EQ(raw_ah_destroy(bench->raw, bench->ah), 0);
+	CHECK_EQ(raw_pd_destroy(bench->raw, bench->raw->pd), 0);
+	CHECK(now_ms() - start < GONE_MS);
+}
+
+/* From now on nothing reaches the device, and everything that has to succeed does. */
+static void expect_dead(struct bench *bench)
+{
+	struct ib_uverbs_query_qp_resp query;
+	struct ibv_port_attr port;
+	uint64_t start = now_ms(), value = 0;
+	uint32_t pd;
+
+	CHECK_EQ(raw_pd(bench->raw, NULL, &pd), -ENODEV);
+	CHECK_EQ(raw_qp_query(bench->raw, bench->qp, IBV_QP_STATE, &query), -ENODEV);
+	CHECK(now_ms() - start < GONE_MS);
+	CHECK(device_fatal(self->context));
+	CHECK_EQ(ibv_query_port(self->context, 1, &port), 0);
+	CHECK_EQ(port.state, IBV_PORT_DOWN);
+	sleep_ms(25);
+	CHECK(adapter_counter(self, false, "no_completion_cmds", &value) && value == 1);
+	/* counters that the device keeps: an error, not a hang */
+	CHECK(!adapter_counter(self, true, "tx_bytes", &value));
+	destroy_all(bench);
+}
+
+/* It was reset, so it has forgotten everything. */
+static void expect_reset(const struct bench *bench)
+{
+	struct model_stats now;
+
+	CHECK_EQ(model_delta(self->model, &bench->before, "resets"), 1);
+	model_stats(self->model, &now);
+	for (unsigned int i = 0; model_objects[i]; i++)
+		CHECK_EQ(model_stat(&now, model_objects[i]), 0);
+}
+
+static int pd_once(struct bench *bench)
+{
+	uint32_t pd;
+
+	return raw_pd(bench->raw, NULL, &pd);
+}
+
+EFA_TEST(command_not_answered)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "inject op=alloc_pd action=drop");
+	CHECK_EQ(pd_once(&bench), -ETIME);
+	expect_reset(&bench);
+	expect_dead(&bench);
+}
+
+/* An answer that cannot be trusted is none. */
+EFA_TEST(answer_damaged)
+{
+	struct bench bench = bench_new();
+
+	if (self->attr.vendor_part_id < 0xefa3)
+		SKIP("answers of older adapters carry no checksum");
+	model_ask(self->model, "inject op=alloc_pd action=corrupt");
+	CHECK_EQ(pd_once(&bench), -ETIME);
+	expect_reset(&bench);
+	expect_dead(&bench);
+}
+
+/* The answer comes when nobody waits for it any more. */
+EFA_TEST(answer_too_late)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "inject op=alloc_pd action=delay ms=1500");
+	CHECK_EQ(pd_once(&bench), -ETIME);
+	sleep_ms(2000);
+	expect_dead(&bench);
+}
+
+/* Commands that hand memory to the device: it must be out of reach before the verb returns. */
+EFA_TEST(creation_not_answered)
+{
+	struct bench bench = bench_new();
+	uint32_t handle;
+
+	model_ask(self->model, "inject op=create_qp action=drop");
+	CHECK_EQ(raw_qp_create(bench.raw, &bench.usual, &handle), -ETIME);
+	expect_reset(&bench);
+	expect_dead(&bench);
+}
+
+EFA_TEST(registration_not_answered)
+{
+	struct bench bench = bench_new();
+	struct ib_uverbs_reg_mr_resp mr;
+
+	model_ask(self->model, "inject op=reg_mr action=drop");
+	CHECK_EQ(raw_mr(bench.raw, memory, PAGE, 0, 1, NULL, &mr), -ETIME);
+	expect_reset(&bench);
+	expect_dead(&bench);
+}
+
+EFA_TEST(destruction_not_answered)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "inject op=destroy_qp action=drop");
+	CHECK_EQ(raw_qp_destroy(bench.raw, bench.qp), 0);
+	expect_reset(&bench);
+	CHECK(device_fatal(self->context));
+	CHECK_EQ(raw_cq_destroy(bench.raw, bench.cq), 0);
+	CHECK_EQ(pd_once(&bench), -ENODEV);
+}
+
+/* ---- many callers --------------------------------------------------------------------------- */
+
+struct caller {
+	struct bench *bench;
+	int err;
+};
+
+static void *call(void *arg)
+{
+	struct caller *caller = arg;
+
+	caller->err = pd_once(caller->bench);
+	return NULL;
+}
+
+/* All that are in flight and all that wait for a slot come back. */
+EFA_TEST(nobody_is_left_waiting)
+{
+	struct bench bench = bench_new();
+	struct caller callers[CALLERS];
+	pthread_t threads[CALLERS];
+	unsigned int timeouts = 0;
+	uint64_t start = now_ms();
+
+	model_ask(self->model, "inject op=alloc_pd count=%d action=drop", CALLERS);
+	for (int i = 0; i < CALLERS; i++) {
+		callers[i] = (struct caller){ .bench = &bench };
+		REQUIRE(!pthread_create(&threads[i], NULL, call, &callers[i]));
+	}
+	for (int i = 0; i < CALLERS; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK(callers[i].err == -ETIME || callers[i].err == -ENODEV);
+		timeouts += callers[i].err == -ETIME;
+	}
+	CHECK(timeouts >= 1);
+	CHECK(now_ms() - start < PATIENCE_MS);
+	destroy_all(&bench);
+}
+
+/* ---- gone ------------------------------------------------------------------------------------- */
+
+EFA_TEST(gone)
+{
+	struct bench bench = bench_new();
+	uint64_t start;
+
+	model_ask(self->model, "gone");
+	start = now_ms();
+	CHECK_EQ(pd_once(&bench), -ETIME);
+	CHECK(now_ms() - start < GONE_MS);
+	expect_dead(&bench);
+}
+
+/* Nobody notices until a file is closed. */
+EFA_TEST(gone_and_closed)
+{
+	struct bench bench = bench_new();
+	uint64_t start;
+
+	model_ask(self->model, "gone");
+	start = now_ms();
+	lab_drop(bench.raw);
+	CHECK(now_ms() - start < GONE_MS);
+}
+
+/* The driver is the first to notice, with files open. */
+EFA_TEST(gone_and_unbound)
+{
+	struct bench bench = bench_new();
+	char pci[64];
+	uint64_t start;
+	uint32_t pd;
+
+	pci_name(pci, sizeof(pci));
+	model_ask(self->model, "gone");
+	start = now_ms();
+	CHECK(write_file(DRIVER "/unbind", pci));
+	CHECK(now_ms() - start < GONE_MS);
+	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
+	model_ask(self->model, "back");
+	CHECK(write_file(DRIVER "/bind", pci));
+}
+
+/* A sound device is taken away with everything in use. */
+EFA_TEST(unbound)
+{
+	struct bench bench = bench_new();
+	struct model_stats now;
+	char pci[64];
+	uint32_t pd;
+
+	pci_name(pci, sizeof(pci));
+	CHECK(write_file(DRIVER "/unbind", pci));
+	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
+	expect_reset(&bench);
+	/* through their commands, not by the reset alone */
+	model_stats(self->model, &now);
+	CHECK_EQ(model_delta(self->model, &bench.before, "admin_destroy_qp"), 1);
+	CHECK(write_file(DRIVER "/bind", pci));
+}
+
+EFA_TEST_MAIN

@@ -1,0 +1,217 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every step of the EFA driver's probe fails once: it ends with the right error, leaves nothing behind
+# and the device quiet, and the next attempt succeeds.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+
+device=${DVQ_DEV:-efa_0}
+driver=/sys/bus/pci/drivers/dvq_efa
+
+[ -d "/sys/class/infiniband/$device" ] ||
+	skip_all "no RDMA device $device: load dvq_efa.ko, or name one in DVQ_DEV"
+model_present || skip_all "needs the modelled adapter's control channel: real ones do not fail on request"
+pci=$(basename "$(readlink -f "/sys/class/infiniband/$device/device")")
+[ -e "$driver/$pci" ] || skip_all "$device is not driven by dvq_efa"
+gid=$(cat "/sys/class/infiniband/$device/ports/1/gids/0")
+name=$(model '*' list | tr ';' '\n' | awk -v gid="$gid" '$3 == gid { print $1 }')
+[ -n "$name" ] || skip_all "the model has no adapter with the GID of $device"
+
+# Older interfaces and slower answers would do as well, but these are known to work.
+features=0x2fe
+
+# What the shell says to the errno of a write.
+bind()
+{
+	{ echo "$pci" > $driver/bind; } 2>&1 | sed 's/.*write error: //'
+}
+
+# 1 if the device may reach memory
+bus_master()
+{
+	local command
+
+	command=$(od -A n -t u1 -j 4 -N 1 "/sys/bus/pci/devices/$pci/config")
+	echo $((command >> 2 & 1))
+}
+
+check_quiet()
+{
+	[ ! -e "/sys/bus/pci/devices/$pci/driver" ] || fail 'the device has a driver'
+	[ ! -e "/sys/bus/pci/devices/$pci/infiniband" ] || fail 'the RDMA device is still there'
+	! grep -q "efa-.*$pci" /proc/interrupts || fail 'interrupts are still there'
+	[ "$(find "/sys/bus/pci/devices/$pci/msi_irqs" 2> /dev/null | wc -l)" = 0 ] ||
+		fail 'vectors are still there'
+	equal 'bus mastering' "$(bus_master)" 0
+}
+
+# A probe that was deferred may have been tried again by itself.
+recover()
+{
+	local message=''
+
+	model "$name" inject clear > /dev/null
+	[ -e "$driver/$pci" ] || message=$(bind)
+	[ -d "/sys/bus/pci/devices/$pci/infiniband_verbs" ] || fail "it does not recover: $message"
+	equal 'violations' "$(model "$name" violations | awk '{ print $1 }')" 0
+}
+
+# refused WANTED-MESSAGE RESETS FAULT...: the fault is a request to the model
+refused()
+{
+	local message=$1 resets=$2 before have
+
+	shift 2
+	echo "$pci" > $driver/unbind || { fail 'unbinding failed'; return; }
+	before=$(stat "$name" resets)
+	model "$name" "$@" > /dev/null
+	have=$(bind)
+	[ "$have" = "$message" ] || fail "with '$*': '${have:-success}', wanted '$message'"
+	equal "with '$*': resets" "$(($(stat "$name" resets) - before))" "$resets"
+	check_quiet
+}
+
+invalid='Invalid argument'
+unsupported='Operation not supported'
+missing='No such device'
+later='Resource temporarily unavailable'
+timeout='Connection timed out'
+
+test_registers_not_answered()
+{
+	refused "$timeout" 0 inject op=reg_read action=drop
+	recover
+	# the offset in the answer is not that of the question
+	refused 'Input/output error' 0 inject op=reg_read action=corrupt
+	recover
+}
+
+test_reset()
+{
+	refused "$invalid" 0 ready 0
+	model "$name" ready 1 > /dev/null
+	recover
+	refused "$invalid" 0 set reset_timeout=0
+	model "$name" set reset_timeout=10 > /dev/null
+	recover
+	refused "$later" 1 reset stuck=off
+	model "$name" reset stuck=none > /dev/null
+	recover
+	refused "$later" 1 reset stuck=on
+	model "$name" reset stuck=none > /dev/null
+	recover
+}
+
+test_versions()
+{
+	refused "$unsupported" 1 set version=0
+	model "$name" set version=2 > /dev/null
+	recover
+	# the implementation's number is no version
+	refused "$unsupported" 1 set ctrl_version=0x01000000
+	model "$name" set ctrl_version=0x01000001 > /dev/null
+	recover
+}
+
+test_dma_width()
+{
+	local width
+
+	for width in 0 31 65; do
+		refused "$invalid" 1 set dma_width=$width
+		model "$name" set dma_width=52 > /dev/null
+		recover
+	done
+}
+
+test_attributes()
+{
+	refused "$invalid" 2 set api_version=0
+	model "$name" set api_version=1 > /dev/null
+	recover
+	refused "$unsupported" 2 set page_size_cap=0xffffe000
+	model "$name" set page_size_cap=0xfffff000 > /dev/null
+	recover
+}
+
+test_missing_features()
+{
+	local bit
+
+	for bit in 2 3 4 5; do
+		refused "$unsupported" 2 set features=$((features & ~(1 << bit)))
+		model "$name" set features=$features > /dev/null
+		recover
+	done
+}
+
+test_missing_event_groups()
+{
+	refused "$unsupported" 2 set aenq_groups=0x1c
+	model "$name" set aenq_groups=0x1e > /dev/null
+	recover
+}
+
+test_doorbell_bar()
+{
+	local bar
+
+	# the upper half of a wide BAR; beyond the last; more than 8 bits
+	for bar in 5 6 0x104; do
+		refused "$missing" 2 set db_bar=$bar
+		model "$name" set db_bar=4 > /dev/null
+		recover
+	done
+}
+
+test_each_query_refused()
+{
+	local n
+
+	for n in 1 2 3 4 5 6 7; do
+		refused "$invalid" 2 inject op=get_feature nth=$n action=fail status=5
+		recover
+	done
+	refused "$invalid" 2 inject op=set_feature action=fail status=5
+	recover
+}
+
+# Nothing depends on the host information, not even that it arrives.
+test_host_information_refused()
+{
+	refused '' 1 inject op=set_feature nth=2 action=fail status=5 > /dev/null
+	tap_failed=0
+	recover
+}
+
+test_each_event_queue_refused()
+{
+	local n vectors
+
+	vectors=$(grep -c "efa-comp.*$pci" /proc/interrupts)
+	[ "$vectors" -gt 0 ] || { skip 'the adapter has no event queues'; return; }
+	for ((n = 1; n <= vectors; n++)); do
+		refused 'Cannot allocate memory' 2 inject op=create_eq nth=$n action=fail status=1
+		recover
+	done
+}
+
+test_query_not_answered()
+{
+	model "$name" set admin_timeout=2 > /dev/null
+	refused 'Timer expired' 2 inject op=get_feature nth=2 action=drop
+	recover
+	refused 'Timer expired' 2 inject op=create_eq nth=1 action=drop
+	recover
+	model "$name" set admin_timeout=0 > /dev/null
+}
+
+test_registration_fails()
+{
+	# the core asks for the port's counters when it registers the device
+	refused 'Cannot allocate memory' 2 inject op=get_stats action=fail status=1
+	recover
+}
+
+tap_run "$@"

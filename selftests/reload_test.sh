@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The driver comes and goes: each time it leaves nothing behind, neither in the system nor in the kernel's
+# memory. Unloads the dvq_efa module of the running system, so nobody may be using it.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+
+loops=${DVQ_RELOADS:-100}
+warm_up=10
+slab_limit=$((64 * 1024))
+
+[ -d /sys/module/dvq_efa ] || skip_all 'dvq_efa is not loaded'
+[ "$(cat /sys/module/dvq_efa/refcnt)" = 0 ] || skip_all 'dvq_efa is in use: close what uses it'
+
+adapters()
+{
+	find /sys/bus/pci/drivers/dvq_efa/ -name '????:??:??.?' | wc -l
+}
+
+adapters=$(adapters)
+[ "$adapters" -gt 0 ] || skip_all 'dvq_efa drives no adapter'
+
+load()
+{
+	if [ -n "${DVQ_BUILD:-}" ] && [ -f "$DVQ_BUILD/kernel/dvq_efa.ko" ]; then
+		[ -d /sys/module/dvq ] || insmod "$DVQ_BUILD/kernel/dvq.ko"
+		insmod "$DVQ_BUILD/kernel/dvq_efa.ko"
+	else
+		modprobe dvq_efa
+	fi
+}
+
+# dvq too, unless another driver needs it
+unload()
+{
+	rmmod dvq_efa || return
+	[ "$(cat /sys/module/dvq/refcnt)" != 0 ] || rmmod dvq
+}
+
+check_loaded()
+{
+	local device
+
+	for device in /sys/bus/pci/drivers/dvq_efa/????:??:??.?; do
+		[ -d "$device/infiniband" ] || fail "${device##*/} has no RDMA device"
+		# a driver whose uverbs description is wrong registers all the same, only without this
+		[ -d "$device/infiniband_verbs" ] || fail "${device##*/} has no uverbs node"
+	done
+	equal 'adapters' "$(adapters)" "$adapters"
+}
+
+check_unloaded()
+{
+	equal 'RDMA devices' "$(find /sys/class/infiniband -name 'efa_*' | wc -l)" 0
+	equal 'interrupts' "$(grep -c 'efa-' /proc/interrupts)" 0
+	[ ! -e /sys/bus/pci/drivers/dvq_efa ] || fail 'the PCI driver is still there'
+	equal 'regions' "$(grep -c dvq_efa /proc/iomem)" 0
+}
+
+# Bytes of the kernel's objects, without what the last moments and the allocator's caches hold. Counting
+# objects instead of pages leaves out how they happen to lie.
+slab()
+{
+	local cache
+
+	sync
+	sleep 1
+	echo 3 > /proc/sys/vm/drop_caches
+	sleep 1
+	for cache in /sys/kernel/slab/*/shrink; do
+		echo 1 > "$cache"
+	done
+	awk 'NR > 2 { sum += $2 * $4 } END { print sum }' /proc/slabinfo
+}
+
+reload()
+{
+	local n
+
+	for ((n = 0; n < $1; n++)); do
+		unload || { fail "unloading failed in round $n"; return; }
+		load || { fail "loading failed in round $n"; return; }
+	done
+}
+
+test_unload_and_load()
+{
+	check_loaded
+	unload || fail 'unloading failed'
+	check_unloaded
+	load || fail 'loading failed'
+	check_loaded
+}
+
+test_memory_of_many_rounds()
+{
+	local before after
+
+	reload $warm_up
+	before=$(slab)
+	reload "$loops"
+	after=$(slab)
+	note "the kernel's objects grew by $((after - before)) bytes in $loops rounds"
+	[ $((after - before)) -lt $slab_limit ] || fail 'that is too much'
+	check_loaded
+}
+
+test_it_still_works()
+{
+	local device
+
+	for device in /sys/class/infiniband/efa_*; do
+		ibv_devinfo -d "${device##*/}" > /dev/null || fail "${device##*/} does not work"
+	done
+}
+
+tap_run "$@"
