@@ -26,7 +26,7 @@
 #define CQ_BYTES	(CQ_DEPTH * IONIC_CQE_SIZE)
 
 #define LOOK_TIME	msecs_to_jiffies(125)
-#define ANSWER_TIME	msecs_to_jiffies(2000)
+#define ANSWER_TIME	msecs_to_jiffies(5000)	/* choice: as long as ionic.ko waits */
 
 /**
  * struct command - a command of a caller who waits for it
@@ -216,6 +216,15 @@ static void cq_failed(struct dion_hw_cq *cq)
 	dion_device_fail(aq->dev);
 }
 
+/* The oldest command has waited too long. */
+static void say_stuck(const struct dion_aq *aq)
+{
+	const struct command *cmd = list_first_entry(&aq->running, struct command, entry);
+
+	ibdev_err(&aq->dev->dvq.ibdev, "admin queue %u: no answer to command %u in slot %u\n",
+		  aq->id, cmd->bytes[0], cmd->index);
+}
+
 static void watch(struct work_struct *work)
 {
 	struct dion_aq *aq = container_of(to_delayed_work(work), struct dion_aq, watchdog);
@@ -225,15 +234,14 @@ static void watch(struct work_struct *work)
 	if (aq->open && !aq->paused) {
 		take_answers(aq);
 		stuck = aq->in_flight && time_after(jiffies, aq->progress + ANSWER_TIME);
-		if (aq->in_flight && !stuck)
+		if (stuck)
+			say_stuck(aq);
+		else if (aq->in_flight)
 			queue_delayed_work(aq->dev->work, &aq->watchdog, LOOK_TIME);
 	}
 	spin_unlock_irq(&aq->lock);
-
-	if (stuck) {
-		ibdev_err(&aq->dev->dvq.ibdev, "admin queue %u: no answer\n", aq->id);
+	if (stuck)
 		dion_device_fail(aq->dev);
-	}
 }
 
 /* ---- callers ----------------------------------------------------------------- */
