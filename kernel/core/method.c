@@ -191,7 +191,7 @@ static int UVERBS_HANDLER(DVQ_METHOD_QUERY_AH)(struct uverbs_attr_bundle *attrs)
 DECLARE_UVERBS_NAMED_METHOD(
 	DVQ_METHOD_QUERY_DEVICE,
 	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_DEVICE_INFO,
-			    UVERBS_ATTR_STRUCT(struct dvq_device_info, cmb_free),
+			    UVERBS_ATTR_STRUCT(struct dvq_device_info, reserved),
 			    UA_MANDATORY));
 
 DECLARE_UVERBS_NAMED_METHOD(

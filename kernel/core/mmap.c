@@ -117,6 +117,11 @@ static int map_entry(struct dvq_ucontext *ctx, struct vm_area_struct *vma, struc
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
 	vm_flags_clear(vma, VM_MAYEXEC);
+	/*
+	 * A child of fork() has no business with its parent's queues: its stores would reach
+	 * the device behind the parent's back. It faults instead.
+	 */
+	vm_flags_set(vma, VM_DONTCOPY);
 
 	switch (entry->kind) {
 	case DVQ_MMAP_REGISTERS:
