@@ -136,6 +136,8 @@ void efa_transfer_cancel_all(struct efa *efa, struct efa_qp *qp);
 bool efa_transfer_flush_one(struct efa *efa, struct efa_qp *qp);
 /* flushes what goes to an address handle that is about to go */
 void efa_net_flush_ah(struct efa *efa, struct efa_ah *ah);
+/* a packet with something in it goes out */
+void efa_net_count_sent(struct efa *efa, const struct efa_pkt *pkt);
 /* an ACK or DATA packet */
 void efa_transfer_answered(struct efa *efa, struct efa_peer *peer, const struct efa_pkt *pkt,
 		     const void *payload);

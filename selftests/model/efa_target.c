@@ -275,6 +275,7 @@ static void take_read(struct efa *efa, struct efa_peer *peer, const struct efa_p
 		ack(efa, peer, request, status);
 		return;
 	}
+	efa_net_count_sent(efa, answer);
 	fabric_send(&efa->port, peer->gid, answer, sizeof(*answer) + answer->payload);
 }
 
@@ -283,8 +284,6 @@ static void take_read(struct efa *efa, struct efa_peer *peer, const struct efa_p
 void efa_target_request(struct efa *efa, struct efa_peer *peer, const struct efa_pkt *pkt,
 			const void *payload)
 {
-	efa->stats.basic.rx_pkts++;
-	efa->stats.basic.rx_bytes += pkt->payload;
 	switch (pkt->type) {
 	case EFA_PKT_DATAGRAM:
 		message(efa, peer, pkt, payload, EFA_ADMIN_QP_UD);
@@ -301,6 +300,15 @@ void efa_target_request(struct efa *efa, struct efa_peer *peer, const struct efa
 	}
 }
 
+/* choice: acknowledgements carry nothing and are not counted */
+static void count_received(struct efa *efa, const struct efa_pkt *pkt)
+{
+	if (pkt->type == EFA_PKT_ACK)
+		return;
+	efa->stats.basic.rx_pkts++;
+	efa->stats.basic.rx_bytes += pkt->payload;
+}
+
 void efa_net_receive(struct model_device *dev, const uint8_t *from, const void *data, size_t len)
 {
 	struct efa *efa = efa_of(dev);
@@ -313,6 +321,7 @@ void efa_net_receive(struct model_device *dev, const uint8_t *from, const void *
 	if (pkt.magic != EFA_PKT_MAGIC || pkt.payload != len - sizeof(pkt))
 		return;		/* another kind of adapter on the same network */
 	peer = efa_peer_get(efa, from);
+	count_received(efa, &pkt);
 	if (pkt.type == EFA_PKT_ACK || pkt.type == EFA_PKT_DATA)
 		efa_transfer_answered(efa, peer, &pkt, (const char *)data + sizeof(pkt));
 	else

@@ -282,7 +282,8 @@ void efa_net_flush_ah(struct efa *efa, struct efa_ah *ah)
 
 /* ---- sending ----------------------------------------------------------- */
 
-static void count_packet(struct efa *efa, const struct efa_pkt *pkt)
+/* choice: acknowledgements carry nothing and are not counted */
+void efa_net_count_sent(struct efa *efa, const struct efa_pkt *pkt)
 {
 	efa->stats.basic.tx_pkts++;
 	efa->stats.basic.tx_bytes += pkt->payload;
@@ -319,7 +320,7 @@ enum efa_io_status efa_net_datagram(struct efa *efa, struct efa_qp *qp, struct e
 		return status;
 	/* unreliable: a full queue or a pulled cable loses it, nobody is told */
 	fabric_send(&efa->port, ah->peer->gid, pkt, sizeof(*pkt) + pkt->payload);
-	count_packet(efa, pkt);
+	efa_net_count_sent(efa, pkt);
 	return EFA_IO_OK;
 }
 
@@ -355,7 +356,7 @@ static int send_segment(struct efa *efa, struct efa_transfer *xfer, uint32_t seg
 	/* a pulled cable is not told either: the deadline will */
 	if (fabric_send(&efa->port, xfer->peer->gid, pkt, sizeof(*pkt) + pkt->payload) == -ENOBUFS)
 		return -ENOBUFS;
-	count_packet(efa, pkt);
+	efa_net_count_sent(efa, pkt);
 	if (xfer->tries) {
 		efa->tally.retries++;
 		efa->stats.network.retrans_pkts++;
