@@ -54,10 +54,10 @@ int efa_device_reset(struct efa_dev *dev, enum efa_reset_reason reason)
 		       EFA_DEV_CTL_RESET | FIELD_PREP(EFA_DEV_CTL_RESET_REASON, reason));
 	efa_mmio_set_resp(dev);
 	ret = wait_reset_busy(dev, true);
-	if (!ret) {
-		efa_mmio_write(dev, EFA_REG_DEV_CTL, 0);
+	/* Also when it has not begun: a request that stands would keep out the next one. */
+	efa_mmio_write(dev, EFA_REG_DEV_CTL, 0);
+	if (!ret)
 		ret = wait_reset_busy(dev, false);
-	}
 	if (ret)
 		dev_err(&dev->pdev->dev, "does not finish a reset: %d\n", ret);
 	return ret;
