@@ -332,6 +332,37 @@ EFA_TEST(gone_and_unbound)
 	CHECK(write_file(DRIVER "/bind", pci));
 }
 
+static void wait_for_driver(const char *pci)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), DRIVER "/%s", pci);
+	while (access(path, F_OK) && now_ms() < end)
+		sleep_ms(20);
+}
+
+/* Pulled out and put back in, as the bus sees it. */
+EFA_TEST(pulled_out)
+{
+	struct bench bench = bench_new();
+	char pci[64], path[PATH_MAX];
+	uint64_t start;
+	uint32_t pd;
+
+	pci_name(pci, sizeof(pci));
+	model_ask(self->model, "gone");
+	start = now_ms();
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci);
+	CHECK(write_file(path, "1"));
+	CHECK(now_ms() - start < GONE_MS);
+	CHECK(access(path, F_OK));
+	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
+	model_ask(self->model, "back");
+	CHECK(write_file("/sys/bus/pci/rescan", "1"));
+	wait_for_driver(pci);
+}
+
 /* A sound device is taken away with everything in use. */
 EFA_TEST(unbound)
 {
