@@ -513,6 +513,34 @@ TEST(qp_numbers_above_the_table)
 	rings_free(r);
 }
 
+/* the same row, another number: for entries that take the common way and those that do not */
+TEST(number_that_shares_a_row)
+{
+	struct efa_cqe_rx_ex unsolicited = {
+		.rx.common = { .qp_num = RINGS_QP_NUM + 16,
+			       .flags = EFA_CQE_QTYPE_RECV << 1 | EFA_CQE_UNSOLICITED } };
+	struct rings *r = rings_new();
+
+	for (int pools = 0; pools < 2; pools++) {
+		rings_fill(r);
+		if (pools)
+			rings_pools(r);
+		memset(r->cq_ring, 0, RINGS_MAX_BYTES);
+		r->produced[0] = 0;
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), 0);
+		CHECK_EQ(rings_post(r, 1), 0);
+		CHECK_EQ(rings_post_recv(r, 1), 0);
+		rings_send_done(r, 0, RINGS_QP_NUM + 16, rings_wqe_id(r, 0), 0);
+		rings_recv_done(r, 0, RINGS_QP_NUM + 16, rings_desc(r, 0).req_id, 1);
+		rings_cqe(r, 0, &unsolicited, sizeof(unsolicited));
+		CHECK_EQ(rings_poll(r, wc, 8), 0);
+		CHECK_EQ(r->cq.stale, 3);
+		CHECK_EQ(dvq_efa_sq_room(&r->sq), 7);
+		CHECK_EQ(dvq_efa_rq_room(&r->rq), 7);
+	}
+	rings_free(r);
+}
+
 TEST(table_checks_its_arguments)
 {
 	struct rings *r = rings_new();
