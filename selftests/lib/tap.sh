@@ -52,7 +52,7 @@ tap_run()
 	local tap_tests=("$@") tap_n=0 tap_status=0 tap_name
 
 	[ ${#tap_tests[@]} -gt 0 ] ||
-		mapfile -t tap_tests < <(sed -n 's/^test_\([a-z0-9_]*\)()$/\1/p' "$0")
+		mapfile -t tap_tests < <(sed -n 's/^test_\([a-z0-9_]*\)()\( {.*\)\{0,1\}$/\1/p' "$0")
 	echo 'TAP version 13'
 	echo "1..${#tap_tests[@]}"
 	for tap_name in "${tap_tests[@]}"; do
