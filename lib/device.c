@@ -40,7 +40,8 @@ static bool dvq_answers(struct ibv_context *context, uint32_t driver_id)
 
 static int no_dvq(struct ibv_context *context)
 {
-	return dvq_refuse(EOPNOTSUPP, "%s: not driven by dvq", ibv_get_device_name(context->device));
+	return dvq_refuse(EOPNOTSUPP, "%s: not driven by dvq",
+			  ibv_get_device_name(context->device));
 }
 
 static int kernel_refused(struct ibv_context *context, int error)

@@ -85,7 +85,7 @@ static bool is_since(const struct dvq_stock *stock, unsigned int release, bool s
 	return stock->release ? stock->release >= release : symbol;
 }
 
-/* ---- queue pairs -------------------------------------------------------------------------- */
+/* ---- queue pairs ------------------------------------------------------------------- */
 
 /* A receive has a buffer; the stock library divides by the number. */
 static bool fix_recv_cap(struct ibv_qp_cap *cap)
@@ -194,7 +194,7 @@ DVQ_API struct efadv_qp *efadv_qp_from_ibv_qp_ex(struct ibv_qp_ex *ibvqpx)
 	return qp->wr_set_processing_hints ? qp : &no_hints;
 }
 
-/* ---- completion queues ------------------------------------------------------------------------ */
+/* ---- completion queues ------------------------------------------------------------- */
 
 static int refuse_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
@@ -343,7 +343,7 @@ DVQ_API struct efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *ibvcqx)
 	return stand_in_for(cq, has_unsolicited);
 }
 
-/* ---- completion counters -------------------------------------------------------------------- */
+/* ---- completion counters ----------------------------------------------------------- */
 
 static bool is_clean(const struct efadv_memory_location *location)
 {

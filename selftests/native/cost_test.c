@@ -44,7 +44,7 @@ struct burst {
 	const struct request *list;
 };
 
-/* ---- bursts -------------------------------------------------------------------------------- */
+/* ---- bursts ------------------------------------------------------------------------ */
 
 /* to one peer out of one buffer: the request's values are in registers */
 #define ONE_PEER(name, ...)								\
@@ -129,7 +129,7 @@ __attribute__((noinline)) static int poll_burst(struct rings *r, const struct bu
 	return dvq_efa_cq_poll(&r->cq, wc, BURST) != BURST;
 }
 
-/* ---- the child ------------------------------------------------------------------------------- */
+/* ---- the child --------------------------------------------------------------------- */
 
 struct row {
 	const char *name;
@@ -197,7 +197,7 @@ static void child(const struct row *row)
 	_exit(0);
 }
 
-/* ---- the parent -------------------------------------------------------------------------------- */
+/* ---- the parent -------------------------------------------------------------------- */
 
 static bool is_step(pid_t pid)
 {
@@ -251,7 +251,13 @@ static void check(const struct row *row)
 #endif
 }
 
-#define ROW(test, ...) TEST(test) { static const struct row row = { #test, __VA_ARGS__ }; check(&row); }
+#define ROW(test, ...)							\
+	TEST(test)							\
+	{								\
+		static const struct row row = { #test, __VA_ARGS__ };	\
+									\
+		check(&row);						\
+	}
 
 ROW(send_of_one_buffer, send_one, 64, .limit = 50 + CALLER)
 ROW(send_of_one_buffer_in_wide_entries, send_one, 128, .limit = 70 + CALLER)

@@ -20,7 +20,8 @@ TEST(descriptor_of_one_buffer)
 		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
 		0x28, 0x00, 0x10, 0x27, 0xef, 0xcd, 0xab, 0xc0,
 	};
-	struct dvq_efa_sge sge = { .addr = 0x1122334455667788, .length = 10000, .lkey = 0x12abcdef };
+	struct dvq_efa_sge sge = { .addr = 0x1122334455667788, .length = 10000,
+				   .lkey = 0x12abcdef };
 	struct rings *r = open_rq(8, 1);
 
 	memset(r->rq_ring, 0xee, 128);

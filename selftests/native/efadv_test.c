@@ -63,7 +63,7 @@ static bool is_zero(const void *data, size_t from, size_t to)
 	return true;
 }
 
-/* ---- the stock library -------------------------------------------------------------------- */
+/* ---- the stock library ------------------------------------------------------------- */
 
 TEST(release_in_a_file_name)
 {
@@ -97,7 +97,7 @@ TEST(provider_of_the_context_is_found)
 	fake_close(new);
 }
 
-/* ---- all calls: NULL and foreign devices ------------------------------------------------------ */
+/* ---- all calls: NULL and foreign devices ------------------------------------------- */
 
 TEST(null_is_an_error)
 {
@@ -232,7 +232,7 @@ TEST(in_tree_driver_and_a_stock_library_without_the_call)
 	fake_close(context);
 }
 
-/* ---- device ------------------------------------------------------------------------------------- */
+/* ---- device ------------------------------------------------------------------------ */
 
 TEST(query_device)
 {
@@ -367,7 +367,7 @@ TEST(depth_lengths)
 	fake_close(context);
 }
 
-/* ---- AH, MR, rings ---------------------------------------------------------------------------------- */
+/* ---- AH, MR, rings ----------------------------------------------------------------- */
 
 TEST(query_ah)
 {
@@ -528,7 +528,7 @@ TEST(query_cq)
 	fake_close(context);
 }
 
-/* ---- creation ------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------- */
 
 TEST(create_qp_ex_passes_on_what_the_stock_library_takes)
 {
@@ -813,7 +813,7 @@ TEST(comp_cntr)
 	fake_close(old);
 }
 
-/* ---- hints, sgid, unsolicited ------------------------------------------------------------------------------ */
+/* ---- hints, sgid, unsolicited ------------------------------------------------------ */
 
 static void take_hints(struct efadv_qp *efadv_qp, uint32_t hints)
 {

@@ -21,7 +21,7 @@ struct fake_kernel fake_kernel;
 int __wrap_ioctl(int fd, unsigned long request, ...);
 int __wrap_ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
 
-/* ---- attributes of a call ---------------------------------------------------------------- */
+/* ---- attributes of a call ---------------------------------------------------------- */
 
 static struct ib_uverbs_attr *find_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
 {
@@ -61,7 +61,7 @@ static int handle_of(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *han
 	return *handle < FAKE_OBJECTS ? 0 : ENOENT;
 }
 
-/* ---- methods -------------------------------------------------------------------------------- */
+/* ---- methods ----------------------------------------------------------------------- */
 
 static int query_qp(struct ib_uverbs_ioctl_hdr *hdr)
 {
@@ -202,7 +202,7 @@ int __wrap_ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 	return 0;
 }
 
-/* ---- a device and its objects ------------------------------------------------------------------ */
+/* ---- a device and its objects ------------------------------------------------------ */
 
 static struct dvq_wq_info wq(uint8_t kind, uint32_t entry_size, uint32_t entries, uint64_t key)
 {
@@ -245,7 +245,8 @@ struct ibv_context *fake_open(enum fake_driver driver)
 	memset(&fake_kernel, 0, sizeof(fake_kernel));
 	fake_kernel.driver = driver;
 	fake_kernel.device = (struct dvq_device_info) {
-		.abi_version = 1, .driver = driver == FAKE_IONIC ? DVQ_DRIVER_IONIC : DVQ_DRIVER_EFA,
+		.abi_version = 1,
+		.driver = driver == FAKE_IONIC ? DVQ_DRIVER_IONIC : DVQ_DRIVER_EFA,
 		.caps = DVQ_DEVICE_RDMA_READ | DVQ_DEVICE_RDMA_WRITE,
 		.sub_cqs_per_cq = 2, .max_sq_wr = 4096, .max_rq_desc = 32768, .max_send_sge = 2,
 		.max_recv_sge = 3, .max_rdma_sge = 1, .max_inline = 32, .max_inline_ex = 80,

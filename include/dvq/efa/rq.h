@@ -142,11 +142,11 @@ DVQ_INLINE void dvq_efa_rq_publish(struct dvq_efa_rq *rq)
 /* Undo every post since the last publish: counts and pool are as before. */
 DVQ_INLINE void dvq_efa_rq_abort(struct dvq_efa_rq *rq)
 {
-	uint64_t word;
+	uint64_t slot, word;
 
 	while (rq->descs != rq->rung) {
-		rq->descs--;
-		word = dvq_load64(rq->ring + (uint64_t)(rq->descs & rq->mask) * EFA_RX_DESC_SIZE + 8);
+		slot = --rq->descs & rq->mask;
+		word = dvq_load64(rq->ring + slot * EFA_RX_DESC_SIZE + 8);
 		if (word >> 32 & EFA_RX_FIRST)
 			dvq_efa_ids_undo(&rq->ids, word & 0xffff);
 	}
