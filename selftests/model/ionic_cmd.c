@@ -29,110 +29,112 @@ static const struct command {
 	bool uses_dma;
 	bool needs_lif;			/* carries the number of a LIF, which must be live */
 } commands[] = {
-	[IONIC_OP_NOP] = { "nop", ionic_cmd_nop, 0, BY_DEVCMD | BY_ADMINQ },
+	[IONIC_OP_NOP] = { "nop", ionic_cmd_nop, 0, .ways = BY_DEVCMD | BY_ADMINQ },
 	[IONIC_OP_IDENTIFY] = {
-		"identify", ionic_cmd_identify, BYTES(ionic_identify_req, version), BY_DEVCMD,
+		"identify", ionic_cmd_identify, BYTES(ionic_identify_req, version),
+		.ways = BY_DEVCMD,
 	},
-	[IONIC_OP_INIT] = { "init", ionic_cmd_init, 0, BY_DEVCMD },
-	[IONIC_OP_RESET] = { "reset", ionic_cmd_reset, 0, BY_DEVCMD },
+	[IONIC_OP_INIT] = { "init", ionic_cmd_init, 0, .ways = BY_DEVCMD },
+	[IONIC_OP_RESET] = { "reset", ionic_cmd_reset, 0, .ways = BY_DEVCMD },
 	[IONIC_OP_PORT_IDENTIFY] = {
 		"port_identify", ionic_cmd_port_identify,
 		BYTES(ionic_port_identify_req, port) | BYTES(ionic_port_identify_req, version),
-		BY_DEVCMD,
+		.ways = BY_DEVCMD,
 	},
 	[IONIC_OP_PORT_INIT] = {
 		"port_init", ionic_cmd_port_init,
 		BYTES(ionic_port_init_req, port) | BYTES(ionic_port_init_req, info_addr),
-		BY_DEVCMD, .uses_dma = true,
+		.ways = BY_DEVCMD, .uses_dma = true,
 	},
 	[IONIC_OP_PORT_RESET] = {
-		"port_reset", ionic_cmd_port_reset, BYTES(ionic_port_init_req, port), BY_DEVCMD,
+		"port_reset", ionic_cmd_port_reset, BYTES(ionic_port_init_req, port),
+		.ways = BY_DEVCMD,
 	},
 	[IONIC_OP_PORT_SETATTR] = {
 		"port_setattr", ionic_cmd_port_setattr,
 		BYTES(ionic_port_setattr_req, port) | BYTES(ionic_port_setattr_req, attr) |
-		BYTES(ionic_port_setattr_req, value), BY_DEVCMD, .uses_dma = true,
+		BYTES(ionic_port_setattr_req, value), .ways = BY_DEVCMD, .uses_dma = true,
 	},
 	[IONIC_OP_LIF_IDENTIFY] = {
 		"lif_identify", ionic_cmd_lif_identify,
 		BYTES(ionic_lif_identify_req, type) | BYTES(ionic_lif_identify_req, version),
-		BY_DEVCMD,
+		.ways = BY_DEVCMD,
 	},
 	[IONIC_OP_LIF_INIT] = {
 		"lif_init", ionic_cmd_lif_init,
 		BYTES(ionic_lif_init_req, type) | BYTES(ionic_lif_init_req, lif) |
-		BYTES(ionic_lif_init_req, info_addr), BY_DEVCMD, .uses_dma = true,
+		BYTES(ionic_lif_init_req, info_addr), .ways = BY_DEVCMD, .uses_dma = true,
 	},
 	/* may come to a LIF that is not live: drivers send it twice */
 	[IONIC_OP_LIF_RESET] = {
-		"lif_reset", ionic_cmd_lif_reset, BYTES(ionic_req, lif), BY_DEVCMD,
+		"lif_reset", ionic_cmd_lif_reset, BYTES(ionic_req, lif), .ways = BY_DEVCMD,
 	},
 	[IONIC_OP_LIF_GETATTR] = {
 		"lif_getattr", ionic_cmd_lif_getattr,
 		BYTES(ionic_lif_getattr_req, attr) | BYTES(ionic_lif_getattr_req, lif),
-		BY_ADMINQ, .needs_lif = true,
+		.ways = BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_LIF_SETATTR] = {
 		"lif_setattr", ionic_cmd_lif_setattr,
 		BYTES(ionic_lif_setattr_req, attr) | BYTES(ionic_lif_setattr_req, lif) |
-		BYTES(ionic_lif_setattr_req, value), BY_ADMINQ, .needs_lif = true,
+		BYTES(ionic_lif_setattr_req, value), .ways = BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_RX_MODE_SET] = {
 		"rx_mode_set", ionic_cmd_rx_mode_set,
 		BYTES(ionic_rx_mode_req, lif) | BYTES(ionic_rx_mode_req, mode),
-		BY_ADMINQ, .needs_lif = true,
+		.ways = BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_RX_FILTER_ADD] = {
 		"rx_filter_add", ionic_cmd_rx_filter_add,
 		BYTES(ionic_filter_add_req, qtype) | BYTES(ionic_filter_add_req, lif) |
 		BYTES(ionic_filter_add_req, qid) | BYTES(ionic_filter_add_req, match) |
-		BYTES(ionic_filter_add_req, value), BY_ADMINQ, .needs_lif = true,
+		BYTES(ionic_filter_add_req, value), .ways = BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_RX_FILTER_DEL] = {
 		"rx_filter_del", ionic_cmd_rx_filter_del,
 		BYTES(ionic_filter_del_req, lif) | BYTES(ionic_filter_del_req, filter),
-		BY_ADMINQ, .needs_lif = true,
+		.ways = BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_Q_IDENTIFY] = {
 		"q_identify", ionic_cmd_q_identify,
 		BYTES(ionic_q_identify_req, lif_type) | BYTES(ionic_q_identify_req, type) |
-		BYTES(ionic_q_identify_req, version), BY_DEVCMD,
+		BYTES(ionic_q_identify_req, version), .ways = BY_DEVCMD,
 	},
 	[IONIC_OP_Q_INIT] = {
 		"q_init", ionic_cmd_q_init,
 		~(BYTES(ionic_q_init_req, reserved1) | BYTES(ionic_q_init_req, reserved6) |
 		  BYTES(ionic_q_init_req, reserved44)),
-		BY_DEVCMD | BY_ADMINQ, .uses_dma = true, .needs_lif = true,
+		.ways = BY_DEVCMD | BY_ADMINQ, .uses_dma = true, .needs_lif = true,
 	},
 	[IONIC_OP_Q_CONTROL] = {
 		"q_control", ionic_cmd_q_control,
 		BYTES(ionic_q_control_req, type) | BYTES(ionic_q_control_req, lif) |
 		BYTES(ionic_q_control_req, index) | BYTES(ionic_q_control_req, oper),
-		BY_ADMINQ, .needs_lif = true,
+		.ways = BY_ADMINQ, .needs_lif = true,
 	},
-	[IONIC_OP_DISCOVER_CMB] = { "discover_cmb", ionic_cmd_discover_cmb, 0, BY_DEVCMD },
+	[IONIC_OP_DISCOVER_CMB] = { "discover_cmb", ionic_cmd_discover_cmb, 0, .ways = BY_DEVCMD },
 	[IONIC_OP_RDMA_RESET] = {
 		"rdma_reset", ionic_cmd_rdma_reset, BYTES(ionic_rdma_reset_req, lif),
-		BY_DEVCMD | BY_ADMINQ, .needs_lif = true,
+		.ways = BY_DEVCMD | BY_ADMINQ, .needs_lif = true,
 	},
 	[IONIC_OP_RDMA_CREATE_EQ] = {
-		"rdma_create_eq", ionic_cmd_rdma_create_eq, RDMA_QUEUE, BY_ADMINQ,
+		"rdma_create_eq", ionic_cmd_rdma_create_eq, RDMA_QUEUE, .ways = BY_ADMINQ,
 		.needs_lif = true,
 	},
 	[IONIC_OP_RDMA_CREATE_CQ] = {
-		"rdma_create_cq", ionic_cmd_rdma_create_cq, RDMA_QUEUE, BY_ADMINQ,
+		"rdma_create_cq", ionic_cmd_rdma_create_cq, RDMA_QUEUE, .ways = BY_ADMINQ,
 		.needs_lif = true,
 	},
 	[IONIC_OP_RDMA_CREATE_AQ] = {
-		"rdma_create_aq", ionic_cmd_rdma_create_aq, RDMA_QUEUE, BY_ADMINQ,
+		"rdma_create_aq", ionic_cmd_rdma_create_aq, RDMA_QUEUE, .ways = BY_ADMINQ,
 		.needs_lif = true,
 	},
 	/* drivers send these when a user asks them to, so they are no mistake */
 	[IONIC_OP_FW_DOWNLOAD] = {
-		"fw_download", ionic_cmd_fw_update, UINT64_MAX, BY_DEVCMD,
+		"fw_download", ionic_cmd_fw_update, UINT64_MAX, .ways = BY_DEVCMD,
 	},
 	[IONIC_OP_FW_CONTROL] = {
-		"fw_control", ionic_cmd_fw_update, UINT64_MAX, BY_DEVCMD,
+		"fw_control", ionic_cmd_fw_update, UINT64_MAX, .ways = BY_DEVCMD,
 	},
 };
 

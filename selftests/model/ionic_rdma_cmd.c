@@ -31,26 +31,26 @@ static const struct command {
 	uint8_t size;			/* with the header */
 	uint8_t zero;
 } commands[IONIC_AQ_OPS] = {
-	[IONIC_AQ_CREATE_CQ] = { ionic_aq_create_cq, sizeof(struct ionic_aq_create_cq) },
+	[IONIC_AQ_CREATE_CQ] = { ionic_aq_create_cq, .size = sizeof(struct ionic_aq_create_cq) },
 	[IONIC_AQ_CREATE_QP] = {
-		ionic_aq_create_qp, sizeof(struct ionic_aq_create_qp),
-		offsetof(struct ionic_aq_create_qp, reserved67),
+		ionic_aq_create_qp, .size = sizeof(struct ionic_aq_create_qp),
+		.zero = offsetof(struct ionic_aq_create_qp, reserved67),
 	},
-	[IONIC_AQ_CREATE_MR] = { ionic_aq_create_mr, sizeof(struct ionic_aq_create_mr) },
-	[IONIC_AQ_STATS_HDRS] = { ionic_aq_stats, sizeof(struct ionic_aq_stats) },
-	[IONIC_AQ_STATS_VALS] = { ionic_aq_stats, sizeof(struct ionic_aq_stats) },
-	[IONIC_AQ_DESTROY_MR] = { ionic_aq_destroy_mr, sizeof(struct ionic_aq_destroy) },
-	[IONIC_AQ_DESTROY_CQ] = { ionic_aq_destroy_cq, sizeof(struct ionic_aq_destroy) },
+	[IONIC_AQ_CREATE_MR] = { ionic_aq_create_mr, .size = sizeof(struct ionic_aq_create_mr) },
+	[IONIC_AQ_STATS_HDRS] = { ionic_aq_stats, .size = sizeof(struct ionic_aq_stats) },
+	[IONIC_AQ_STATS_VALS] = { ionic_aq_stats, .size = sizeof(struct ionic_aq_stats) },
+	[IONIC_AQ_DESTROY_MR] = { ionic_aq_destroy_mr, .size = sizeof(struct ionic_aq_destroy) },
+	[IONIC_AQ_DESTROY_CQ] = { ionic_aq_destroy_cq, .size = sizeof(struct ionic_aq_destroy) },
 	[IONIC_AQ_MODIFY_QP] = {
-		ionic_aq_modify_qp, sizeof(struct ionic_aq_modify_qp),
-		offsetof(struct ionic_aq_modify_qp, reserved42),
+		ionic_aq_modify_qp, .size = sizeof(struct ionic_aq_modify_qp),
+		.zero = offsetof(struct ionic_aq_modify_qp, reserved42),
 	},
-	[IONIC_AQ_QUERY_QP] = { ionic_aq_query_qp, sizeof(struct ionic_aq_query_qp) },
-	[IONIC_AQ_DESTROY_QP] = { ionic_aq_destroy_qp, sizeof(struct ionic_aq_destroy) },
-	[IONIC_AQ_CREATE_AH] = { ionic_aq_create_ah, sizeof(struct ionic_aq_create_ah) },
-	[IONIC_AQ_DESTROY_AH] = { ionic_aq_destroy_ah, sizeof(struct ionic_aq_destroy) },
-	[IONIC_AQ_QP_STATS_HDRS] = { ionic_aq_stats, sizeof(struct ionic_aq_stats) },
-	[IONIC_AQ_QP_STATS_VALS] = { ionic_aq_stats, sizeof(struct ionic_aq_stats) },
+	[IONIC_AQ_QUERY_QP] = { ionic_aq_query_qp, .size = sizeof(struct ionic_aq_query_qp) },
+	[IONIC_AQ_DESTROY_QP] = { ionic_aq_destroy_qp, .size = sizeof(struct ionic_aq_destroy) },
+	[IONIC_AQ_CREATE_AH] = { ionic_aq_create_ah, .size = sizeof(struct ionic_aq_create_ah) },
+	[IONIC_AQ_DESTROY_AH] = { ionic_aq_destroy_ah, .size = sizeof(struct ionic_aq_destroy) },
+	[IONIC_AQ_QP_STATS_HDRS] = { ionic_aq_stats, .size = sizeof(struct ionic_aq_stats) },
+	[IONIC_AQ_QP_STATS_VALS] = { ionic_aq_stats, .size = sizeof(struct ionic_aq_stats) },
 };
 
 static const char *name_of(unsigned int op)
