@@ -109,11 +109,13 @@ dvq.run=$dir $append"
 		qemu+=(-netdev "stream,id=peer,$port,addr.type=unix,addr.path=/sockets/peer.sock"
 			-device "virtio-net-pci,netdev=peer,mac=52:54:00:99:00:0$1,romfile=")
 	fi
+	# Stores to two adapters keep their order, as those of a test that gives one a receive and the
+	# other the send: QEMU would post the stores to an adapter without mapped memory (mode=strict).
 	for i in "${!adapter_sockets[@]}"; do
 		[ "${adapter_guests[$i]}" = "$1" ] || continue
 		chassis=$((chassis + 1))
 		qemu+=(-device "pcie-root-port,id=rp$chassis,bus=pcie.0,chassis=$chassis"
-			-device '{"driver":"vfio-user-pci","id":"adapter'"$i"'","bus":"rp'"$chassis"'",
+			-device '{"driver":"vfio-user-pci","id":"adapter'"$i"'","bus":"rp'"$chassis"'","x-no-posted-writes":true,
 				"socket":{"type":"unix","path":"/sockets/'"${adapter_sockets[$i]}"'"}}')
 	done
 }
