@@ -24,8 +24,8 @@
  *	ionic_rdma*.c		RDMA, see ionic_rdma.h
  *
  * Everything runs under the model lock (device.h). Register and doorbell stores
- * only note what is wanted; guest memory is touched from ionic_work() and from
- * packet delivery alone.
+ * note what is wanted; guest memory is touched in a device's slice of work, when a
+ * packet is delivered, and by control verbs.
  */
 #ifndef IONIC_H
 #define IONIC_H

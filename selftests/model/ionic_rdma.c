@@ -28,6 +28,7 @@ int ionic_rdma_open(struct ionic *ionic)
 		return -ENOMEM;
 	ionic->rdma = rdma;
 	TAILQ_INIT(&rdma->active);
+	TAILQ_INIT(&rdma->rung);
 	rdma->eqs = calloc(config->eqs + 1, sizeof(*rdma->eqs));
 	rdma->aqs = calloc(config->aqs + 1, sizeof(*rdma->aqs));
 	rdma->cqs = calloc(config->cqs + 1, sizeof(*rdma->cqs));
@@ -349,6 +350,7 @@ bool ionic_rdma_work(struct ionic *ionic, uint64_t *when)
 
 	if (!rdma)
 		return false;
+	ionic_cq_work(ionic);
 	more = ionic_aq_work(ionic, when);
 	for (qp = TAILQ_FIRST(&rdma->active); qp; qp = next) {
 		next = TAILQ_NEXT(qp, link);

@@ -97,6 +97,8 @@ struct ionic_cq {
 	bool sol_unseen;		/* a solicited one since the host's position */
 	bool overrun;
 	unsigned int refs;		/* QPs, once for each direction, and AQs */
+	bool rung;			/* on the list of those to look at */
+	TAILQ_ENTRY(ionic_cq) link;
 };
 
 /* a command in the ring or under execution */
@@ -307,6 +309,7 @@ struct ionic_rdma_tally {
 };
 
 TAILQ_HEAD(ionic_qp_list, ionic_qp);
+TAILQ_HEAD(ionic_cq_list, ionic_cq);
 
 struct ionic_rdma {
 	struct ionic_eq *eqs;
@@ -315,7 +318,8 @@ struct ionic_rdma {
 	struct ionic_qp **qps;
 	struct ionic_mr **mrs;
 	struct ionic_ah **ahs;
-	struct ionic_qp_list active;
+	struct ionic_qp_list active;	/* QPs with something to do */
+	struct ionic_cq_list rung;	/* CQs with doorbells that were not looked at */
 	uint64_t page_table_used;
 	unsigned int express;		/* queues that could ring by a window */
 	/*
@@ -365,6 +369,8 @@ struct ionic_cq *ionic_cq_new(struct ionic *ionic, unsigned int id, struct ionic
 			      unsigned int depth_log2, uint16_t pid);
 void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, uint64_t value);
 bool ionic_cq_full(const struct ionic_cq *cq);
+/* answers the arms that came by doorbells */
+void ionic_cq_work(struct ionic *ionic);
 /*
  * Writes an entry; @word is qid_type_flags without the color. @solicited: counts for
  * arms of that kind.

@@ -34,6 +34,8 @@ struct ionic_cq *ionic_cq_new(struct ionic *ionic, unsigned int id, struct ionic
 
 void ionic_cq_free(struct ionic *ionic, struct ionic_cq *cq)
 {
+	if (cq->rung)
+		TAILQ_REMOVE(&ionic->rdma->rung, cq, link);
 	ionic->rdma->cqs[cq->id] = NULL;
 	ionic_mem_free(&cq->mem);
 	free(cq);
@@ -164,8 +166,21 @@ void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, u
 		ionic->rdma->tally.cq_arms++;
 		cq->sol_prod = index;
 	}
-	answer_arms(ionic, cq);
+	if (!cq->rung)
+		TAILQ_INSERT_TAIL(&ionic->rdma->rung, cq, link);
+	cq->rung = true;
 	model_kick(&ionic->dev);
+}
+
+void ionic_cq_work(struct ionic *ionic)
+{
+	struct ionic_cq *cq;
+
+	while ((cq = TAILQ_FIRST(&ionic->rdma->rung))) {
+		TAILQ_REMOVE(&ionic->rdma->rung, cq, link);
+		cq->rung = false;
+		answer_arms(ionic, cq);
+	}
 }
 
 /* ---- commands --------------------------------------------------------------------- */

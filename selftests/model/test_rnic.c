@@ -222,6 +222,7 @@ void rcq_arm(struct rcq *cq, bool solicited)
 		ring_cq(cq, IONIC_DB_RING_CQ_ARM_SOL, ++cq->solicited_arms);
 	else
 		ring_cq(cq, IONIC_DB_RING_CQ_ARM, ++cq->arms);
+	test_run();
 }
 
 unsigned int rcqe_type(const struct ionic_cqe *cqe)

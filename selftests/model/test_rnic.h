@@ -101,7 +101,7 @@ void rcq_open(struct rcq *cq, struct rnic *rnic, unsigned int id, unsigned int e
 /* the next entry, or NULL; taken */
 const struct ionic_cqe *rcq_take(struct rcq *cq);
 void rcq_told(struct rcq *cq);		/* tells the adapter how far the host is */
-void rcq_arm(struct rcq *cq, bool solicited);
+void rcq_arm(struct rcq *cq, bool solicited); /* and has it looked at */
 /* fields of an entry */
 unsigned int rcqe_type(const struct ionic_cqe *cqe);
 unsigned int rcqe_qid(const struct ionic_cqe *cqe);
