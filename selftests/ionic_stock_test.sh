@@ -79,7 +79,10 @@ meet()
 		show server
 		fail "$program $*: the client failed"
 	fi
-	wait "$server_pid" || fail "$program $*: the server failed"
+	if ! wait "$server_pid"; then
+		show server
+		fail "$program $*: the server failed"
+	fi
 	server_pid=''
 	check_quiet
 }
