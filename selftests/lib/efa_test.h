@@ -83,6 +83,12 @@ static void efa_test_hangs(int signal)
 	_exit(1);
 }
 
+/* this one takes longer */
+__attribute__((unused)) static void allow_seconds(unsigned int seconds)
+{
+	alarm(seconds);
+}
+
 __attribute__((unused)) static void expect_violations(void)
 {
 	efa_test.violations = true;
