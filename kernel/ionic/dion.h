@@ -285,14 +285,16 @@ int dion_admin_exec_stats(struct dion_dev *dev, enum ionic_aq_op op, u32 qp, dma
 
 /**
  * struct dion_stats - counters that the device has
- * @descs: their names, as the core wants them; priv points to the value's place
+ * @descs: their names, as the core wants them
  * @places: type and offset of each value
  * @count: how many
+ * @of_port: how many of them, the first, are the port's; the others are those of a QP
  */
 struct dion_stats {
 	struct rdma_stat_desc *descs;
 	u32 *places;
 	unsigned int count;
+	unsigned int of_port;
 };
 
 /**
@@ -315,8 +317,7 @@ struct dion_stats {
  * @qp_ids: numbers of QPs
  * @counters: numbers of counters
  * @qp_generations: how many QPs there were of each number
- * @port_stats: counters of the port
- * @qp_stats: counters of each QP
+ * @stats: counters of the port and of QPs
  * @fail_work: stops a device that has failed
  * @stop_lock: protects @stopped and serialises what sets it
  * @stopped: the device has been reset: it touches no memory of ours
@@ -345,8 +346,7 @@ struct dion_dev {
 	struct dion_qids qp_ids;
 	atomic_t *qp_generations;
 
-	struct dion_stats port_stats;
-	struct dion_stats qp_stats;
+	struct dion_stats stats;
 
 	struct work_struct fail_work;
 	struct mutex stop_lock;

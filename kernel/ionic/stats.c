@@ -4,6 +4,10 @@
  * value of each; a query has it fill such a page. It has one set for the port and one
  * for each QP; the latter are summed up over the QPs that a counter of `rdma statistic`
  * is bound to. A device that does not answer at probe has no counters.
+ *
+ * The core wants one list for both: to the port's value of each it adds those of all
+ * counters. So the list is the port's names and then the QPs'; the port has no values of
+ * the second part, and counters have none of the first.
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
@@ -97,8 +101,9 @@ static void free_names(struct dion_stats *stats)
 	*stats = (struct dion_stats) {};
 }
 
-static unsigned int count_names(const struct ionic_stats_header *headers)
+static unsigned int count_names(const struct filled_page *page)
 {
+	const struct ionic_stats_header *headers = (const struct ionic_stats_header *)page->bytes;
 	unsigned int n = 0;
 
 	while (n < MAX_COUNTERS &&
@@ -107,31 +112,47 @@ static unsigned int count_names(const struct ionic_stats_header *headers)
 	return n;
 }
 
-static int copy_names(struct dion_stats *stats, const struct ionic_stats_header *headers,
-		      unsigned int n)
+static bool is_taken(const struct dion_stats *stats, const char *name)
 {
+	unsigned int i;
+
+	for (i = 0; i < stats->count; i++)
+		if (!strcmp(stats->descs[i].name, name))
+			return true;
+	return false;
+}
+
+/* They become file names, so each has to be different: one that is not is numbered. */
+static char *new_name(const struct dion_stats *stats, const u8 *text)
+{
+	char name[IONIC_STATS_NAME];
+
+	strscpy(name, text, sizeof(name));
+	if (name[0] && !strchr(name, '/') && !is_taken(stats, name))
+		return kstrdup(name, GFP_KERNEL);
+	return kasprintf(GFP_KERNEL, "counter_%u", stats->count);
+}
+
+static int copy_names(struct dion_stats *stats, const struct filled_page *page, unsigned int n)
+{
+	const struct ionic_stats_header *header = (const struct ionic_stats_header *)page->bytes;
 	char *name;
 
-	stats->descs = kcalloc(n, sizeof(*stats->descs), GFP_KERNEL);
-	stats->places = kcalloc(n, sizeof(*stats->places), GFP_KERNEL);
-	if (!stats->descs || !stats->places)
-		return -ENOMEM;
-	while (stats->count < n) {
-		name = kmemdup_nul(headers[stats->count].name, IONIC_STATS_NAME - 1, GFP_KERNEL);
+	for (; n; n--, header++) {
+		name = new_name(stats, header->name);
 		if (!name)
 			return -ENOMEM;
 		stats->descs[stats->count].name = name;
-		stats->places[stats->count] = be32_to_cpu(headers[stats->count].type_offset);
+		stats->places[stats->count] = be32_to_cpu(header->type_offset);
 		stats->count++;
 	}
 	return 0;
 }
 
 /* Return: 0, and there may be none; or -ENOMEM. */
-static int read_names(struct dion_dev *dev, struct dion_stats *stats, enum ionic_aq_op op)
+static int read_names(struct dion_dev *dev, enum ionic_aq_op op)
 {
 	struct filled_page page;
-	unsigned int n;
 	int ret;
 
 	ret = page_get(dev, &page, op, 0);
@@ -139,52 +160,64 @@ static int read_names(struct dion_dev *dev, struct dion_stats *stats, enum ionic
 		ibdev_dbg(&dev->dvq.ibdev, "no counters by command %u: %d\n", op, ret);
 		return ret == -ENOMEM ? ret : 0;
 	}
-	n = count_names((const struct ionic_stats_header *)page.bytes);
-	ret = n ? copy_names(stats, (const struct ionic_stats_header *)page.bytes, n) : 0;
+	ret = copy_names(&dev->stats, &page, count_names(&page));
 	page_put(dev, &page);
+	return ret;
+}
+
+static int read_all_names(struct dion_dev *dev)
+{
+	u16 sets = le16_to_cpu(dev->eth.rdma.stats);
+	struct dion_stats *stats = &dev->stats;
+	int ret = 0;
+
+	stats->descs = kcalloc(2 * MAX_COUNTERS, sizeof(*stats->descs), GFP_KERNEL);
+	stats->places = kcalloc(2 * MAX_COUNTERS, sizeof(*stats->places), GFP_KERNEL);
+	if (!stats->descs || !stats->places)
+		return -ENOMEM;
+	if (sets & IONIC_RDMA_STATS_PORT)
+		ret = read_names(dev, IONIC_AQ_STATS_HDRS);
+	stats->of_port = stats->count;
+	if (!ret && sets & IONIC_RDMA_STATS_QP)
+		ret = read_names(dev, IONIC_AQ_QP_STATS_HDRS);
 	return ret;
 }
 
 void dion_stats_cleanup(struct dion_dev *dev)
 {
-	free_names(&dev->qp_stats);
-	free_names(&dev->port_stats);
+	free_names(&dev->stats);
 	dion_numbers_cleanup(&dev->counters);
 }
 
 /* Also says which ops the device gets. Return: 0 or -ENOMEM. */
 int dion_stats_init(struct dion_dev *dev)
 {
-	u16 sets = le16_to_cpu(dev->eth.rdma.stats);
-	int ret = 0;
+	int ret;
 
 	dion_numbers_init(&dev->counters, 1, U16_MAX);
-	if (sets & IONIC_RDMA_STATS_PORT)
-		ret = read_names(dev, &dev->port_stats, IONIC_AQ_STATS_HDRS);
-	if (!ret && sets & IONIC_RDMA_STATS_QP)
-		ret = read_names(dev, &dev->qp_stats, IONIC_AQ_QP_STATS_HDRS);
+	ret = read_all_names(dev);
 	if (ret) {
 		dion_stats_cleanup(dev);
 		return ret;
 	}
-	if (dev->port_stats.count)
+	if (dev->stats.count)
 		ib_set_device_ops(&dev->dvq.ibdev, &dion_port_stats_ops);
-	if (dev->qp_stats.count)
+	if (dev->stats.count > dev->stats.of_port)
 		ib_set_device_ops(&dev->dvq.ibdev, &dion_qp_stats_ops);
 	return 0;
 }
 
-/* ---- of the port ------------------------------------------------------------- */
+/* ---- of the port --------------------------------------------------------------- */
 
-static struct rdma_hw_stats *alloc_stats(const struct dion_stats *stats)
+static struct rdma_hw_stats *alloc_stats(struct dion_dev *dev)
 {
-	return rdma_alloc_hw_stats_struct(stats->descs, stats->count,
+	return rdma_alloc_hw_stats_struct(dev->stats.descs, dev->stats.count,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 static struct rdma_hw_stats *alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
 {
-	return alloc_stats(&to_dion_dev(ibdev)->port_stats);
+	return alloc_stats(to_dion_dev(ibdev));
 }
 
 static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *out, u32 port, int index)
@@ -194,13 +227,15 @@ static int get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *out, u32 
 	unsigned int i;
 	int ret;
 
-	ret = page_get(dev, &page, IONIC_AQ_STATS_VALS, 0);
-	if (ret)
-		return ret;
-	for (i = 0; i < dev->port_stats.count; i++)
-		out->value[i] = value_at(&page, dev->port_stats.places[i]);
-	page_put(dev, &page);
-	return dev->port_stats.count;
+	if (dev->stats.of_port) {
+		ret = page_get(dev, &page, IONIC_AQ_STATS_VALS, 0);
+		if (ret)
+			return ret;
+		for (i = 0; i < dev->stats.of_port; i++)
+			out->value[i] = value_at(&page, dev->stats.places[i]);
+		page_put(dev, &page);
+	}
+	return dev->stats.count;
 }
 
 const struct ib_device_ops dion_port_stats_ops = {
@@ -208,7 +243,7 @@ const struct ib_device_ops dion_port_stats_ops = {
 	.get_hw_stats = get_hw_stats,
 };
 
-/* ---- of QPs: the core calls these under the counter's lock ------------------- */
+/* ---- of QPs: the core calls these under the counter's lock ------------------------ */
 
 static struct dion_counter *to_dion_counter(struct rdma_counter *counter)
 {
@@ -222,7 +257,7 @@ static void counter_init(struct rdma_counter *counter)
 
 static struct rdma_hw_stats *counter_alloc_stats(struct rdma_counter *counter)
 {
-	return alloc_stats(&to_dion_dev(counter->device)->qp_stats);
+	return alloc_stats(to_dion_dev(counter->device));
 }
 
 static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
@@ -258,24 +293,34 @@ static int counter_dealloc(struct rdma_counter *counter)
 	return 0;
 }
 
+static int add_qp(struct dion_dev *dev, struct rdma_hw_stats *out, u32 qp)
+{
+	struct filled_page page;
+	unsigned int i;
+	int ret;
+
+	ret = page_get(dev, &page, IONIC_AQ_QP_STATS_VALS, qp);
+	if (ret)
+		return ret;
+	for (i = dev->stats.of_port; i < dev->stats.count; i++)
+		out->value[i] += value_at(&page, dev->stats.places[i]);
+	page_put(dev, &page);
+	return 0;
+}
+
 static int counter_update_stats(struct rdma_counter *counter)
 {
 	struct dion_dev *dev = to_dion_dev(counter->device);
 	struct rdma_hw_stats *out = counter->stats;
-	struct filled_page page;
-	unsigned long qpn;
-	unsigned int i;
+	unsigned long qp;
 	void *entry;
 	int ret;
 
-	memset(out->value, 0, dev->qp_stats.count * sizeof(out->value[0]));
-	xa_for_each(&to_dion_counter(counter)->qps, qpn, entry) {
-		ret = page_get(dev, &page, IONIC_AQ_QP_STATS_VALS, qpn);
+	memset(out->value, 0, dev->stats.count * sizeof(out->value[0]));
+	xa_for_each(&to_dion_counter(counter)->qps, qp, entry) {
+		ret = add_qp(dev, out, qp);
 		if (ret)
 			return ret;
-		for (i = 0; i < dev->qp_stats.count; i++)
-			out->value[i] += value_at(&page, dev->qp_stats.places[i]);
-		page_put(dev, &page);
 	}
 	return 0;
 }
