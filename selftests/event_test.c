@@ -205,6 +205,9 @@ static void *stream(void *arg)
 				return "no completion";
 		if (completion.status != IBV_WC_SUCCESS)
 			return "error completion";
+		/* long enough for the receiver to find nothing and wait, or nearly */
+		if (lab_random(&random) % 3 == 0)
+			sleep_ms(1);
 		for (uint32_t n = lab_random(&random) % 2000; n; n--)
 			__asm__ volatile("" ::: "memory");
 	}
