@@ -165,6 +165,17 @@ static int read_names(struct dion_dev *dev, enum ionic_aq_op op)
 	return ret;
 }
 
+/* Registration fails without values, so names without values are none. */
+static bool port_has_values(struct dion_dev *dev)
+{
+	struct filled_page page;
+
+	if (page_get(dev, &page, IONIC_AQ_STATS_VALS, 0))
+		return false;
+	page_put(dev, &page);
+	return true;
+}
+
 static int read_all_names(struct dion_dev *dev)
 {
 	u16 sets = le16_to_cpu(dev->eth.rdma.stats);
@@ -175,7 +186,7 @@ static int read_all_names(struct dion_dev *dev)
 	stats->places = kcalloc(2 * MAX_COUNTERS, sizeof(*stats->places), GFP_KERNEL);
 	if (!stats->descs || !stats->places)
 		return -ENOMEM;
-	if (sets & IONIC_RDMA_STATS_PORT)
+	if (sets & IONIC_RDMA_STATS_PORT && port_has_values(dev))
 		ret = read_names(dev, IONIC_AQ_STATS_HDRS);
 	stats->of_port = stats->count;
 	if (!ret && sets & IONIC_RDMA_STATS_QP)
