@@ -457,4 +457,19 @@ EFA_TEST(fatal_error_is_told)
 	CHECK(!async_event(self->context, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
 }
 
+/* What nobody fetches would pile up in the kernel. */
+EFA_TEST(fatal_errors_without_end)
+{
+	unsigned int told = 0;
+
+	need_model();
+	for (int i = 0; i < 60; i++) {
+		model_ask(self->model, "aenq group=1");
+		sleep_ms(10);
+	}
+	while (async_event(self->context, IBV_EVENT_DEVICE_FATAL, 200))
+		told++;
+	CHECK(told >= 1 && told <= 30);
+}
+
 EFA_TEST_MAIN

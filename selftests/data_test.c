@@ -235,8 +235,7 @@ EFA_TEST_BOTH(send_inline_by_post_send)
 /* entries of 128 bytes */
 EFA_TEST_BOTH(send_inline_wide)
 {
-	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
-		SKIP("the adapter has no wide send entries");
+	need_wide();
 	send_inline(transport, false, self->efa.inline_buf_size_ex);
 	send_inline(transport, true, self->efa.inline_buf_size_ex);
 }
@@ -296,7 +295,7 @@ EFA_TEST(inline_of_nothing)
 	CHECK(!cq_take(duo.a->send_cq, &completion));
 }
 
-/* ---- scatter and gather -------------------------------------------------------------- */
+/* ---- scatter and gather -------------------------------------------------- */
 
 /* the pieces of one buffer, in an order of their own, are sent as one message */
 static void gather(enum transport transport, bool plain)

@@ -284,8 +284,7 @@ EFA_TEST(sends_inline)
 
 EFA_TEST(sends_inline_wide)
 {
-	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
-		SKIP("the adapter has no wide entries");
+	need_wide();
 	inline_sends(self->efa.inline_buf_size_ex);
 }
 
@@ -392,6 +391,7 @@ EFA_TEST(rdma_writes_inline)
 	struct dvq_efa_wr wr;
 
 	need_write();
+	need_wide();
 	scene = scene_new(&(struct endpoint_options){ .flags = EFADV_QP_FLAGS_INLINE_WRITE,
 						      .inline_data = 32 }, 4096);
 	CHECK_EQ(scene.a->sq.entry_size, 128);
@@ -575,16 +575,19 @@ EFA_TEST(completions_of_a_qp_that_is_gone)
 
 EFA_TEST(events)
 {
-	struct ibv_comp_channel *channel = channel_new(peer);
-	struct cq *cq = cq_new(peer, 64, &(struct cq_options){ .channel = channel });
 	const struct endpoint_options options = patient(NULL);
+	struct ibv_comp_channel *channel;
 	struct endpoint *a, *b;
 	struct scene scene;
 	struct dvq_ah_info ah;
 	struct dvq_efa_wr wr;
+	struct cq *cq;
 
 	if (!self->dvq || !peer->dvq)
 		SKIP("needs the adapters to be driven by dvq_efa");
+	need_events();
+	channel = channel_new(peer);
+	cq = cq_new(peer, 64, &(struct cq_options){ .channel = channel });
 	a = endpoint_new(self, &options);
 	b = endpoint_new(peer, &(struct endpoint_options){ .recv_cq = cq, .send_cq = cq });
 	scene.to_b = route_new(a, b);

@@ -72,7 +72,7 @@ static void expect_works(struct scene *scene)
 	buffer_expect_clear(scene->remote, header + 100, 3996 - header);
 }
 
-/* ---- receiver not ready (F-78) -------------------------------------------------------- */
+/* ---- receiver not ready (F-78) ------------------------------------------- */
 
 static void need_rnr_retry(void)
 {
@@ -185,7 +185,7 @@ EFA_TEST(ud_without_receive)
 	expect_works(&scene);
 }
 
-/* ---- local memory --------------------------------------------------------------------- */
+/* ---- local memory -------------------------------------------------------- */
 
 static void bad_local(enum transport transport, struct work *work, struct scene *scene)
 {
@@ -294,7 +294,7 @@ EFA_TEST(receive_into_bad_memory)
 	expect_works(&scene);
 }
 
-/* ---- remote memory ----------------------------------------------------------------------- */
+/* ---- remote memory ------------------------------------------------------- */
 
 static void bad_remote(struct scene *scene, const struct work *work)
 {
@@ -434,7 +434,7 @@ EFA_TEST(target_without_ah)
 	}
 }
 
-/* ---- the way ------------------------------------------------------------------------------- */
+/* ---- the way ------------------------------------------------------------- */
 
 /* the message is not cut, the receive stays for one that fits */
 EFA_TEST(receive_too_short)
@@ -556,7 +556,7 @@ EFA_TEST(ah_destroyed_under_way)
 	expect_works(&scene);
 }
 
-/* ---- the cable ------------------------------------------------------------------------------- */
+/* ---- the cable ----------------------------------------------------------- */
 
 static uint64_t port_counter(const struct adapter *adapter, const char *name)
 {
@@ -675,7 +675,7 @@ EFA_TEST(packets_lost_in_rdma)
 	expect_works(&scene);
 }
 
-/* ---- the status of every completion (F-25) ------------------------------------------------------ */
+/* ---- the status of every completion (F-25) ------------------------------- */
 
 static enum ibv_wc_status status_of(unsigned int device_status)
 {
@@ -731,7 +731,7 @@ EFA_TEST(every_status_polled_extended)
 	every_status(CQ_EXTENDED);
 }
 
-/* ---- ERR ------------------------------------------------------------------------------------------ */
+/* ---- ERR ----------------------------------------------------------------- */
 
 /* all that is outstanding comes back flushed, each once; afterwards nothing can be posted */
 EFA_TEST_BOTH(error_state_flushes)
@@ -774,7 +774,7 @@ EFA_TEST_BOTH(error_state_flushes)
 	expect_works(&scene);
 }
 
-/* ---- states -------------------------------------------------------------------------------------------- */
+/* ---- states -------------------------------------------------------------- */
 
 EFA_TEST_BOTH(post_in_every_state)
 {
@@ -842,7 +842,7 @@ EFA_TEST_BOTH(drained_and_back)
 	cq_wait_many(scene.duo.b->recv_cq, 1);
 }
 
-/* ---- full queues (F-28) ---------------------------------------------------------------------------- */
+/* ---- full queues (F-28) -------------------------------------------------- */
 
 /* room comes back with the completion that is polled, one for one */
 static void send_queue_full(bool plain)
@@ -923,7 +923,7 @@ EFA_TEST(receive_queue_full)
 	}
 }
 
-/* ---- what EFA does not do (F-29) ----------------------------------------------------------------------- */
+/* ---- what EFA does not do (F-29) ----------------------------------------- */
 
 static void flags(enum transport transport, bool plain, bool sig_all)
 {
@@ -973,7 +973,7 @@ EFA_TEST_BOTH(sges_too_many)
 	expect_works(&scene);
 }
 
-/* ---- a CQ that is too small (F-10) ------------------------------------------------------------------------ */
+/* ---- a CQ that is too small (F-10) --------------------------------------- */
 
 EFA_TEST(cq_overrun)
 {

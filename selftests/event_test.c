@@ -9,20 +9,6 @@
 
 #include "lib/efa_test.h"
 
-static void need_events(void)
-{
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(self->context);
-	struct ibv_cq *cq = channel ? ibv_create_cq(self->context, 1, NULL, channel, 0) : NULL;
-	int err = errno;
-
-	if (cq)
-		ibv_destroy_cq(cq);
-	if (channel)
-		ibv_destroy_comp_channel(channel);
-	if (!cq && err == EOPNOTSUPP)
-		SKIP("the adapter has no event queues");
-}
-
 /**
  * struct scene - messages from A to B, whose receive CQ has a channel
  */
@@ -184,7 +170,7 @@ EFA_TEST(solicited_only_refused)
 	CHECK_EQ(ibv_req_notify_cq(scene.cq->cq, 1), EOPNOTSUPP);
 }
 
-/* ---- races --------------------------------------------------------------------------- */
+/* ---- races --------------------------------------------------------------- */
 
 enum { STREAM = 400 };
 
@@ -214,7 +200,7 @@ static void *stream(void *arg)
 	return NULL;
 }
 
-/* the loop that every program has: arm, poll until empty, wait; a completion lost between is a hang */
+/* what every program does: arm, poll until empty, wait; a completion lost between is a hang */
 EFA_TEST(none_lost_between_poll_and_arm)
 {
 	unsigned int received = 0, events = 0;
@@ -250,7 +236,7 @@ EFA_TEST(none_lost_between_poll_and_arm)
 	CHECK(events <= STREAM + 1);
 }
 
-/* ---- several CQs ---------------------------------------------------------------------- */
+/* ---- several CQs --------------------------------------------------------- */
 
 /* one channel, one vector, many CQs: each event names its own */
 EFA_TEST(many_cqs_on_one_channel)
@@ -326,7 +312,7 @@ EFA_TEST(armed_cq_destroyed)
 	}
 }
 
-/* ---- acknowledging --------------------------------------------------------------------------- */
+/* ---- acknowledging ------------------------------------------------------- */
 
 struct destruction {
 	struct cq *cq;
@@ -392,7 +378,7 @@ EFA_TEST(channel_in_use)
 	CHECK_EQ(cq_destroy(cq), 0);
 }
 
-/* ---- again and again (F-11) ------------------------------------------------------------------- */
+/* ---- again and again (F-11) ---------------------------------------------- */
 
 static unsigned int mappings(void)
 {
@@ -439,7 +425,7 @@ EFA_TEST(open_and_close_with_channel)
 	CHECK_EQ(mappings(), before);
 }
 
-/* ---- asynchronous events ----------------------------------------------------------------------- */
+/* ---- asynchronous events ------------------------------------------------- */
 
 /* EFA has none for QPs and CQs: errors are told by completions alone */
 EFA_TEST(no_asynchronous_event)

@@ -190,8 +190,7 @@ EFA_TEST(wide_ring_wraps)
 	struct duo duo;
 	struct flow flow;
 
-	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
-		SKIP("the adapter has no wide send entries");
+	need_wide();
 	duo = duo_new(&options);
 	flow = flow_new(&duo, 16, 16, 1000);
 	flow_run(&flow);
@@ -250,7 +249,7 @@ EFA_TEST_BOTH(one_cq_for_all)
 	CHECK_EQ(receives, 320);
 }
 
-/* ---- batches (F-01) ----------------------------------------------------------------- */
+/* ---- batches (F-01) ------------------------------------------------------ */
 
 /* more than fits between two doorbells, in one call: rung in pieces, and all arrives */
 static void long_batch(bool plain, unsigned int inline_data)
@@ -299,12 +298,11 @@ EFA_TEST(batch_longer_than_allowed_by_post_send)
 
 EFA_TEST(batch_longer_than_allowed_wide)
 {
-	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
-		SKIP("the adapter has no wide send entries");
+	need_wide();
 	long_batch(false, self->efa.inline_buf_size_ex);
 }
 
-/* ---- order (F-75) -------------------------------------------------------------------- */
+/* ---- order (F-75) -------------------------------------------------------- */
 
 /* neither transport keeps the order, and the model makes sure that it does not */
 EFA_TEST_BOTH(messages_arrive_as_a_set)
@@ -345,7 +343,7 @@ EFA_TEST(long_write_and_short_send)
 	}
 }
 
-/* ---- many senders ------------------------------------------------------------------- */
+/* ---- many senders -------------------------------------------------------- */
 
 /* one receiver tells its senders apart */
 EFA_TEST_BOTH(many_senders)
@@ -419,7 +417,7 @@ EFA_TEST_BOTH(to_itself)
 	buffer_expect(to, header, 3000, 3);
 }
 
-/* ---- who is there (F-38) ----------------------------------------------------------------- */
+/* ---- who is there (F-38) ------------------------------------------------- */
 
 /* before there is an AH for the sender its GID is told, afterwards the AH is */
 EFA_TEST_BOTH(sender_without_ah)
@@ -456,7 +454,7 @@ EFA_TEST_BOTH(sender_without_ah)
 	}
 }
 
-/* ---- blocks that post nothing (F-13) ------------------------------------------------------- */
+/* ---- blocks that post nothing (F-13) ------------------------------------- */
 
 static void build_send(struct ibv_qp_ex *qp, const struct work *work)
 {

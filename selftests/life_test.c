@@ -34,7 +34,7 @@ static union ibv_gid stranger(unsigned int n)
 	return gid;
 }
 
-/* ---- all objects, in random order ------------------------------------------------------------ */
+/* ---- all objects, in random order ---------------------------------------- */
 
 #define HERD	24
 
@@ -241,7 +241,7 @@ EFA_TEST(any_order)
 	expect_objects(&before);
 }
 
-/* ---- one kind, again and again -------------------------------------------------------------- */
+/* ---- one kind, again and again ------------------------------------------- */
 
 EFA_TEST(qp_again_and_again)
 {
@@ -274,7 +274,7 @@ EFA_TEST(context_again_and_again)
 	expect_objects(&before);
 }
 
-/* ---- limits ------------------------------------------------------------------------------------ */
+/* ---- limits -------------------------------------------------------------- */
 
 /* F-09: all there are, then no more; one less, then one more */
 EFA_TEST(as_many_qps_as_promised)
@@ -430,7 +430,7 @@ EFA_TEST(what_efa_has_not)
 	CHECK_EQ(self->attr.max_srq, 0);
 }
 
-/* ---- address handles (F-46) --------------------------------------------------------------------- */
+/* ---- address handles (F-46) ---------------------------------------------- */
 
 static void need_dvq(const char *why)
 {
@@ -512,10 +512,11 @@ EFA_TEST(ah_without_route)
 	CHECK_EQ(errno, EINVAL);
 }
 
-/* ---- the adapter refuses ---------------------------------------------------------------------------- */
+/* ---- the adapter refuses ------------------------------------------------- */
 
 /*
- * Every object, each with the commands that make it. A make that fails half-way undoes the first half.
+ * Every object, each with the commands that make it. One that fails half-way undoes the first
+ * half.
  */
 static void *make_pd(void)
 {
@@ -654,7 +655,8 @@ static void refuse_to_make(const struct kind *kind)
 		model_ask(self->model, "inject op=%s action=fail status=%u", kind->command, status);
 		object = kind->make();
 		if (object) {
-			lab_note(__FILE__, __LINE__, "%s was made, although the adapter answered %u",
+			lab_note(__FILE__, __LINE__,
+				 "%s was made, although the adapter answered %u",
 				 kind->name, status);
 			kind->unmake(object);
 		} else if (!sane(errno, status)) {
@@ -718,7 +720,7 @@ EFA_TEST(destruction_refused)
 			refuse_to_destroy(&kinds[i]);
 }
 
-/* ---- numbers used again --------------------------------------------------------------------------------- */
+/* ---- numbers used again -------------------------------------------------- */
 
 /* F-22, F-23: what a QP has left in a CQ is gone with it, and what others have left is not */
 EFA_TEST(completions_of_destroyed_qp)

@@ -203,7 +203,7 @@ EFA_TEST(pages_of_two_chunks)
 	scattered(511 * 512 + 3);
 }
 
-/* ---- unaligned ----------------------------------------------------------------------------- */
+/* ---- unaligned ----------------------------------------------------------- */
 
 EFA_TEST(unaligned)
 {
@@ -259,7 +259,7 @@ EFA_TEST(address_at_another_place_in_its_page)
 	CHECK_EQ(errno, EINVAL);
 }
 
-/* ---- larger pages ---------------------------------------------------------------------------- */
+/* ---- larger pages -------------------------------------------------------- */
 
 EFA_TEST(huge_pages)
 {
@@ -300,7 +300,7 @@ EFA_TEST(pages_as_they_come)
 	expect_borders(&region);
 }
 
-/* ---- dma-buf (F-59) ----------------------------------------------------------------------------- */
+/* ---- dma-buf (F-59) ------------------------------------------------------ */
 
 EFA_TEST(dmabuf)
 {
@@ -361,7 +361,7 @@ EFA_TEST(dmabuf_refused)
 	CHECK_EQ(errno, EBADF);
 }
 
-/* ---- access (F-58) --------------------------------------------------------------------------------- */
+/* ---- access (F-58) ------------------------------------------------------- */
 
 EFA_TEST(access_flags)
 {
@@ -416,7 +416,7 @@ EFA_TEST(access_flags)
 	}
 }
 
-/* ---- what cannot be registered ------------------------------------------------------------------------- */
+/* ---- what cannot be registered ------------------------------------------- */
 
 EFA_TEST(bad_ranges)
 {
@@ -459,7 +459,7 @@ EFA_TEST(read_only_memory)
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
-/* ---- in use ------------------------------------------------------------------------------------------------ */
+/* ---- in use -------------------------------------------------------------- */
 
 /* a region that goes while a message waits: the message ends in an error, or went before */
 EFA_TEST(deregistered_while_in_use)
@@ -504,7 +504,7 @@ EFA_TEST(stale_keys)
 	}
 }
 
-/* ---- again and again ---------------------------------------------------------------------------------------------- */
+/* ---- again and again ----------------------------------------------------- */
 
 static long locked_kilobytes(void)
 {
@@ -567,7 +567,7 @@ EFA_TEST(registered_many_times)
 		REQUIRE(!ibv_dereg_mr(mr[i]));
 }
 
-/* ---- interconnects -------------------------------------------------------------------------------------------------- */
+/* ---- interconnects ------------------------------------------------------- */
 
 EFA_TEST(query_mr)
 {

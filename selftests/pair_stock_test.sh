@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# perftest and ibv_ud_pingpong between two machines with an adapter each. Both run this script; DVQ_GUEST
-# is 0 on one, which serves, and 1 on the other; DVQ_PEER is the other's address, as selftests/vm/run
-# sets them.
+# perftest and ibv_ud_pingpong between two machines with an adapter each. Both run this script;
+# DVQ_GUEST is 0 on one, which serves, and 1 on the other; DVQ_PEER is the other's address, as
+# selftests/vm/run sets them.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 
-limit=90	# seconds for one test, in which the other side may still be busy with the one before
+limit=90	# seconds for one test; the other side may still be busy with the one before
 tcp_port=18700
 work=$(mktemp -d /tmp/dvq-pair.XXXXXX)
 trap 'rm -rf "$work"' EXIT
@@ -48,5 +48,6 @@ test_write_bw_srd() { pair ib_write_bw -x 0 -F -c SRD -n 200 -s 65536; }
 test_read_bw_srd() { pair ib_read_bw -x 0 -F -c SRD -n 200 -s 65536; }
 
 need_adapter
-[ -n "${DVQ_PEER:-}" ] || skip_all 'needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address'
+[ -n "${DVQ_PEER:-}" ] ||
+	skip_all 'needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address'
 tap_run "$@"

@@ -18,7 +18,7 @@ static void socket_pair(int fd[2])
 	REQUIRE(!socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
 }
 
-/* ---- talking --------------------------------------------------------------------------- */
+/* ---- talking ------------------------------------------------------------- */
 
 struct talk {
 	int fd;
@@ -85,7 +85,7 @@ EFA_TEST(two_programs)
 	close(fd[0]);
 }
 
-/* ---- dying ------------------------------------------------------------------------------- */
+/* ---- dying --------------------------------------------------------------- */
 
 /* sends and writes to the parent as fast as it can, until it is killed */
 static void pester(void *arg)
@@ -229,7 +229,7 @@ EFA_TEST(killed_with_everything)
 	}
 }
 
-/* ---- forking (F-15) --------------------------------------------------------------------------- */
+/* ---- forking (F-15) ------------------------------------------------------ */
 
 /**
  * struct busy - traffic that goes on while a child comes and goes
@@ -309,7 +309,7 @@ EFA_TEST(forked_child_writes_to_its_memory)
 	fork_and_go_on(scribble);
 }
 
-/* ---- the rings are the parent's ------------------------------------------------------------------ */
+/* ---- the rings are the parent's ------------------------------------------ */
 
 static sigjmp_buf fault;
 
@@ -367,7 +367,7 @@ EFA_TEST(forked_child_cannot_reach_rings)
 	busy_exchange(&busy, 3);
 }
 
-/* ---- main --------------------------------------------------------------------------------------------- */
+/* ---- main ---------------------------------------------------------------- */
 
 /* as the other program: the socket is file 3 */
 static int answer_main(void)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# rdma-core's own Python tests, as the distribution packages them, on the adapter under test. Arguments
-# are names of tests as they are printed, with "tests." before them.
+# rdma-core's own Python tests, as the distribution packages them, on the adapter under test.
+# Arguments are names of tests as they are printed, with "tests." before them.
 
 here=${BASH_SOURCE[0]%/*}
 . "$here/lib/tap.sh"

@@ -49,7 +49,7 @@ static void expect_done(struct scene *scene, uint64_t id, enum ibv_wr_opcode opc
 	CHECK_EQ(completion.qp_num, scene->duo.a->qp->qp_num);
 }
 
-/* moves @len bytes between @off of the local and @remote_off of the remote buffer and looks at all */
+/* moves @len bytes between @off of the local buffer and @remote_off of the remote one; looks at all */
 static void move(struct scene *scene, enum ibv_wr_opcode opcode, size_t off, size_t remote_off,
 		 size_t len)
 {
@@ -118,8 +118,7 @@ EFA_TEST(read_and_write_in_wide_entries)
 
 	need_read();
 	need_write();
-	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
-		SKIP("the adapter has no wide send entries");
+	need_wide();
 	move_sizes(IBV_WR_RDMA_WRITE, &wide);
 	move_sizes(IBV_WR_RDMA_READ, &wide);
 }
@@ -191,7 +190,7 @@ EFA_TEST(reads_and_writes_together)
 	buffer_expect_guards(scene.remote);
 }
 
-/* ---- write with immediate ----------------------------------------------------------- */
+/* ---- write with immediate ------------------------------------------------ */
 
 static const unsigned int imm_sizes[] = { 0, 1, 64, 4096, 9000, 65535, 65536, 200000 };
 
@@ -315,7 +314,7 @@ EFA_TEST(send_to_unsolicited_qp)
 	buffer_expect(scene.remote, 50, 20, SEED);
 }
 
-/* ---- inline write ---------------------------------------------------------------------- */
+/* ---- inline write -------------------------------------------------------- */
 
 EFA_TEST(write_inline)
 {
@@ -326,15 +325,15 @@ EFA_TEST(write_inline)
 	uint8_t data[256];
 
 	need_write();
-	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
-		SKIP("the adapter has no wide send entries");
+	need_wide();
 	scene = scene_new(&options, 300);
 	for (unsigned int len = 0; len <= options.inline_data; len++) {
 		struct work work = {
 			.opcode = len & 1 ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
 			.id = len, .inlined = true, .imm = len, .to = scene.duo.to_b,
 			.sge = { { .addr = (uintptr_t)data, .length = len } }, .sges = 1,
-			.remote_addr = buffer_addr(scene.remote, len), .rkey = scene.remote->mr->rkey,
+			.remote_addr = buffer_addr(scene.remote, len),
+			.rkey = scene.remote->mr->rkey,
 		};
 
 		buffer_clear(scene.remote);
@@ -387,7 +386,8 @@ EFA_TEST(rdma_of_two_sges_refused)
 
 	need_write();
 	scene = scene_new(NULL, 100);
-	work = rdma_work(IBV_WR_RDMA_WRITE, &scene.duo.to_b, 1, scene.local, 0, 10, scene.remote, 0);
+	work = rdma_work(IBV_WR_RDMA_WRITE, &scene.duo.to_b, 1, scene.local, 0, 10,
+			 scene.remote, 0);
 	work.sge[1] = buffer_sge(scene.local, 10, 10);
 	work.sges = 2;
 	CHECK_EQ(post(scene.duo.a, &work, 1), EINVAL);
@@ -403,7 +403,8 @@ EFA_TEST(rdma_by_post_send_refused)
 
 	need_write();
 	scene = scene_new(&(struct endpoint_options) { .plain = true }, 100);
-	work = rdma_work(IBV_WR_RDMA_WRITE, &scene.duo.to_b, 1, scene.local, 0, 10, scene.remote, 0);
+	work = rdma_work(IBV_WR_RDMA_WRITE, &scene.duo.to_b, 1, scene.local, 0, 10,
+			 scene.remote, 0);
 	CHECK_EQ(post(scene.duo.a, &work, 1), EINVAL);
 	work.opcode = IBV_WR_RDMA_READ;
 	CHECK_EQ(post(scene.duo.a, &work, 1), EINVAL);

@@ -233,7 +233,7 @@ EFA_TEST(rnr_retry_range)
 		struct ibv_qp_attr attr;
 		int err;
 
-		/* refused before the adapter hears of it; the other driver leaves that to the adapter */
+		/* refused by dvq_efa; the other driver leaves that to the adapter */
 		if (retries == 8 && !self->dvq)
 			break;
 		err = endpoint_step(endpoint, IBV_QPS_RTS, RNR_RETRY(retries));

@@ -33,7 +33,7 @@ need_command()
 	return 1
 }
 
-# ---- what the device says of itself ------------------------------------------------------------
+# ---- what the device says of itself ------------------------------------------
 
 # expect_field FIELD PATTERN: a line of ibv_devinfo
 expect_field()
@@ -89,7 +89,7 @@ test_devinfo_limits()
 	done
 }
 
-# ---- a server and a client -----------------------------------------------------------------------
+# ---- a server and a client ---------------------------------------------------
 
 wait_for_server()
 {
@@ -102,8 +102,8 @@ wait_for_server()
 	done
 }
 
-# duel SERVER-COMMAND -- CLIENT-COMMAND: both must end well. PORT in them stands for a TCP port of their
-# own; the client's command ends with the server's address.
+# duel SERVER-COMMAND -- CLIENT-COMMAND: both must end well. PORT in them stands for a TCP port of
+# their own; the client's command ends with the server's address.
 duel()
 {
 	local server=() server_status=0 client_status=0
@@ -131,7 +131,7 @@ duel()
 	fail "server: $server_status, client: $client_status (124 is the time limit)"
 }
 
-# ---- ibv_ud_pingpong -----------------------------------------------------------------------------
+# ---- ibv_ud_pingpong ---------------------------------------------------------
 
 ud_pingpong()
 {
@@ -155,7 +155,7 @@ test_ud_pingpong_events()
 	ud_pingpong -n 50 -e
 }
 
-# ---- perftest --------------------------------------------------------------------------------------
+# ---- perftest ----------------------------------------------------------------
 
 perftest()
 {
@@ -163,7 +163,8 @@ perftest()
 
 	shift
 	need_command "$program" perftest || return 0
-	duel "$program" -d "$peer" -p PORT -x 0 -F "$@" -- "$program" -d "$self" -p PORT -x 0 -F "$@"
+	duel "$program" -d "$peer" -p PORT -x 0 -F "$@" -- \
+		"$program" -d "$self" -p PORT -x 0 -F "$@"
 }
 
 test_send_bw_srd() { perftest ib_send_bw -c SRD -n 200 -s 4096; }
@@ -184,7 +185,7 @@ test_write_bw_srd_both_ways() { perftest ib_write_bw -c SRD -n 100 -s 4096 -b; }
 test_write_bw_srd_immediate() { perftest ib_write_bw -c SRD -n 100 -s 4096 --write_with_imm; }
 test_read_bw_srd_megabytes() { perftest ib_read_bw -c SRD -n 20 -s 1048576; }
 
-# ---- libfabric ----------------------------------------------------------------------------------------
+# ---- libfabric ---------------------------------------------------------------
 
 # Two processes of one machine must go through the adapter.
 export FI_EFA_ENABLE_SHM_TRANSFER=0
@@ -192,7 +193,8 @@ export FI_EFA_ENABLE_SHM_TRANSFER=0
 test_fi_info()
 {
 	need_command fi_info libfabric-bin || return 0
-	timeout "$limit" fi_info -p efa > "$work/fi_info" 2>&1 && grep -q "domain: $self-rdm" "$work/fi_info" &&
+	timeout "$limit" fi_info -p efa > "$work/fi_info" 2>&1 &&
+		grep -q "domain: $self-rdm" "$work/fi_info" &&
 		grep -q "domain: $self-dgrm" "$work/fi_info" && return
 	show fi_info
 	fail "fi_info does not show $self"

@@ -86,12 +86,14 @@ static struct ibv_device *choose(struct ibv_device **list, const char *variable,
 	if (!name || !*name) {
 		device = next_efa(list, but);
 		if (!device)
-			snprintf(why, size, "no EFA adapter: load dvq_efa.ko, or name a device in DVQ_DEV");
+			snprintf(why, size,
+				 "no EFA adapter: load dvq_efa.ko, or name a device in DVQ_DEV");
 		return device;
 	}
 	device = by_name(list, name);
 	if (!device)
-		snprintf(why, size, "no RDMA device %s: ibv_devices lists those there are; set %s to one of them",
+		snprintf(why, size,
+			 "no RDMA device %s: ibv_devices lists those there are; set %s to one",
 			 name, variable);
 	return device;
 }

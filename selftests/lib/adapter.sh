@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The EFA adapters under test, for tests in shell: as lib/adapter.h chooses them. Sourced behind tap.sh.
+# The EFA adapters under test, for tests in shell: as lib/adapter.h chooses them. Sourced behind
+# tap.sh.
 #
-# need_adapter sets self and peer, names of RDMA devices: $DVQ_DEV and $DVQ_PEER_DEV, or the first two
-# adapters found, or one twice; and driver, the name of the driver. It skips the program if there is none.
+# need_adapter sets self and peer, names of RDMA devices: $DVQ_DEV and $DVQ_PEER_DEV, or the first
+# two adapters found, or one twice. It skips the program if there is none.
 
 efa_adapters()
 {
@@ -24,17 +25,16 @@ need_adapter()
 	self=${DVQ_DEV:-${found[0]:-}}
 	[ -n "$self" ] || skip_all 'no EFA adapter: load dvq_efa.ko, or name a device in DVQ_DEV'
 	[ -d "/sys/class/infiniband/$self" ] ||
-		skip_all "no RDMA device $self: ibv_devices lists those there are; set DVQ_DEV to one"
+		skip_all "no RDMA device $self: ibv_devices lists them; set DVQ_DEV to one"
 	peer=$self
 	for other in "${found[@]}"; do
 		[ "$peer" != "$self" ] || peer=$other
 	done
 	peer=${DVQ_PEER_DEV:-$peer}
-	driver=$(readlink "/sys/class/infiniband/$self/device/driver")
-	driver=${driver##*/}
 }
 
-# A test of its own, to be the last one: neither a driver nor a program did what a correct one would not.
+# A test of its own, to be the last one: neither a driver nor a program did what a correct one would
+# not.
 expect_no_violation()
 {
 	local answer

@@ -107,7 +107,8 @@ static void expect_all(const uint8_t *data, size_t len, uint8_t want, const char
 	while (i < len && data[i] == want)
 		i++;
 	if (i < len)
-		lab_note(__FILE__, __LINE__, "byte %zu of %s was written: 0x%02x", i, where, data[i]);
+		lab_note(__FILE__, __LINE__, "byte %zu of %s was written: 0x%02x", i, where,
+			 data[i]);
 }
 
 void buffer_expect_clear(const struct buffer *buffer, size_t off, size_t len)

@@ -184,6 +184,31 @@ __attribute__((unused)) static void need_write(void)
 	need_caps(EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE, "the adapter has no RDMA write");
 }
 
+static bool has_events(const struct adapter *adapter)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(adapter->context);
+	struct ibv_cq *cq = channel ? ibv_create_cq(adapter->context, 1, NULL, channel, 0) : NULL;
+	int err = errno;
+
+	if (cq)
+		ibv_destroy_cq(cq);
+	if (channel)
+		ibv_destroy_comp_channel(channel);
+	return cq || err != EOPNOTSUPP;
+}
+
+__attribute__((unused)) static void need_events(void)
+{
+	if (!has_events(self) || !has_events(peer))
+		SKIP("the adapter has no event queues");
+}
+
+__attribute__((unused)) static void need_wide(void)
+{
+	if (self->efa.inline_buf_size_ex <= self->efa.inline_buf_size)
+		SKIP("the adapter has no wide send entries");
+}
+
 /*
  * Runs @body in a child process, which must not touch the model nor what its parent
  * made. Returns its pid.

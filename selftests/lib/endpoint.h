@@ -130,8 +130,8 @@ struct route route_new(struct endpoint *from, const struct endpoint *to);
 struct route route_to(struct endpoint *from, const struct address *to);
 
 /*
- * Bytes of a receive buffer that lie before the message: UD leaves room for a routing header. Whether
- * an adapter does so nobody tells, so a message is sent to find out, once for each adapter.
+ * Bytes of a receive buffer that lie before the message: UD leaves room for a routing header.
+ * Whether an adapter does so nobody tells, so a message is sent to find out, once for each.
  */
 unsigned int endpoint_header(const struct adapter *adapter, enum transport transport);
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """usage: selftests/lib/pyverbs_tap.py TESTS DEVICE EXPLAINED [--seed N] [NAME...]
 
-Runs rdma-core's own Python tests, which lie in the directory TESTS, on DEVICE and says what they said
-in the Test Anything Protocol. Only tests that ran are counted; the others are listed with their reasons.
-EXPLAINED lists the reasons that are in order: lines of a Python regular expression for the reason,
-a tab and the explanation. A test that is skipped for another reason is a failure. The tests throw
-dice: --seed makes them fall the same way again. NAMEs are tests as they are called here.
+Runs rdma-core's own Python tests, which lie in the directory TESTS, on DEVICE and says what they
+said in the Test Anything Protocol. Only tests that ran are counted; the others are listed with their
+reasons. EXPLAINED lists the reasons that are in order: lines of a Python regular expression for the
+reason, a tab and the explanation. A test that is skipped for another reason is a failure. The tests
+throw dice: --seed makes them fall the same way again. NAMEs are tests as they are called here.
 """
 
 import argparse
@@ -100,7 +100,8 @@ def report(result, explained):
         text = explain(reason, explained)
         if text:
             print(f"# skipped {name.removeprefix('tests.')}: {reason} ({text})")
-    print(f"# {len(result.passed)} ran well, {len(failed)} failed, {len(result.left_out)} were skipped")
+    print(f"# {len(result.passed)} ran well, {len(failed)} failed, "
+          f"{len(result.left_out)} were skipped")
     return not failed and result.passed
 
 
