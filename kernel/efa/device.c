@@ -340,5 +340,9 @@ void efa_device_init(struct efa_dev *dev)
 	init_completion(&dev->stopped);
 	INIT_WORK(&dev->fail_work, fail_work_fn);
 	INIT_WORK(&dev->fatal_work, fatal_work_fn);
+	ratelimit_state_init(&dev->fatal_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
+	/* what is left out is not worth a line */
+	ratelimit_set_flags(&dev->fatal_limit, RATELIMIT_MSG_ON_RELEASE);
 	xa_init(&dev->cqs);
 }

@@ -29,6 +29,7 @@
 #include <linux/completion.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/ratelimit.h>
 #include <linux/rbtree.h>
 #include <linux/semaphore.h>
 #include <linux/workqueue.h>
@@ -277,6 +278,7 @@ enum efa_verb_stat {
  * @fail_reason: for the reset that @fail_work does
  * @fail_work: stops a device that has failed
  * @fatal_work: tells users that the device has reported a fatal error
+ * @fatal_limit: of how often: what users do not fetch stays in the kernel's memory
  * @stop_lock: serialises stopping the device
  * @stopped: the device has been reset or cut off: it touches no memory of ours
  */
@@ -301,6 +303,7 @@ struct efa_dev {
 	enum efa_reset_reason fail_reason;
 	struct work_struct fail_work;
 	struct work_struct fatal_work;
+	struct ratelimit_state fatal_limit;
 	struct mutex stop_lock;
 	struct completion stopped;
 };

@@ -59,7 +59,8 @@ static void aenq_event(struct efa_dev *dev, const struct efa_aenq_entry *entry)
 		dev_err_ratelimited(&dev->pdev->dev, "reports a fatal error, syndrome %#x\n",
 				    syndrome);
 		/* choice: users are told; whether the device still works, commands will show */
-		schedule_work(&dev->fatal_work);
+		if (__ratelimit(&dev->fatal_limit))
+			schedule_work(&dev->fatal_work);
 		break;
 	case EFA_AENQ_WARNING:
 		dev_warn_ratelimited(&dev->pdev->dev, "reports a warning, syndrome %#x\n",

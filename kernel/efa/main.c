@@ -360,7 +360,8 @@ static void efa_remove(struct pci_dev *pdev)
 	struct efa_dev *dev = pci_get_drvdata(pdev);
 
 	/* No command shall wait for a device that was pulled out. */
-	if (!completion_done(&dev->stopped) && efa_device_is_ready(dev))
+	if (!completion_done(&dev->stopped) &&
+	    (!efa_device_is_present(dev) || efa_device_is_ready(dev)))
 		efa_device_fail(dev, EFA_RESET_NORMAL);
 	ibdev_unregister(dev);
 	efa_eqs_destroy(dev);
