@@ -259,7 +259,7 @@ static void fill_info(struct efa_dev *dev, struct efa_qp *qp, const struct dvq_e
 	info->max_recv_sge = qp->cap.max_recv_sge;
 	/* An entry has room for one, however many the device may do. */
 	if (qp->dvq.ibqp.qp_type == IB_QPT_DRIVER)
-		info->max_rdma_sge = min(dev->attr.max_rdma_sges, 1);
+		info->max_rdma_sge = min_t(u32, dev->attr.max_rdma_sges, 1);
 	if (req->flags & DVQ_EFA_QP_UNSOLICITED)
 		info->flags = DVQ_QP_UNSOLICITED;
 	fill_sq(dev, qp, req);

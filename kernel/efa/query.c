@@ -70,7 +70,7 @@ void efa_fill_device_info(struct efa_dev *dev)
 	info->max_rq_desc = attr->max_rq_depth;
 	info->max_send_sge = attr->max_send_sges;
 	info->max_recv_sge = attr->max_recv_sges;
-	info->max_rdma_sge = min(attr->max_rdma_sges, 1);
+	info->max_rdma_sge = min_t(u32, attr->max_rdma_sges, 1);
 	info->max_inline = min_t(u32, attr->inline_buf_size, EFA_WQE_INLINE);
 	info->max_inline_ex = min_t(u32, attr->inline_buf_size_ex, EFA_WQE_INLINE_WIDE);
 	info->max_sq_bytes = attr->max_llq_size;
