@@ -59,7 +59,7 @@ soon()
 
 	shift
 	until "$@"; do
-		[ $SECONDS -lt $end ] || return 1
+		[ "$SECONDS" -lt "$end" ] || return 1
 		sleep 0.2
 	done
 }
@@ -227,8 +227,8 @@ test_function_reset()
 
 test_unbind_and_bind()
 {
-	echo "$pci" > $driver/unbind
-	echo "$pci" > $driver/bind
+	echo "$pci" > "$driver"/unbind
+	echo "$pci" > "$driver"/bind
 	equal 'address' "$(mac "$pci")" "$self_mac"
 	up
 	soon 10 reaches || fail 'no answer afterwards'
@@ -255,7 +255,7 @@ test_refused_commands()
 
 	for point in q_init lif_setattr rx_mode_set q_control; do
 		ip link set "$(netdev)" down
-		model "$self" inject op=$point action=fail status=3 > /dev/null
+		model "$self" inject op="$point" action=fail status=3 > /dev/null
 		up 2> /dev/null
 		ip link set "$(netdev)" down
 		model "$self" inject clear > /dev/null

@@ -57,7 +57,7 @@ listening()
 
 	until ss -ltnH "sport = :$tcp_port" | grep -q . || ! kill -0 "$server_pid" 2> /dev/null; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return
+		[ "$tries" -gt 0 ] || return
 		sleep 0.1
 	done
 }
@@ -70,10 +70,10 @@ meet()
 	shift 2
 	tcp_port=$((tcp_port + 1))
 	command -v "$program" > /dev/null || { skip "no $program"; return; }
-	timeout $limit "$program" -d "$peer" "$port_option" $tcp_port "$@" > "$work/server" 2>&1 &
+	timeout "$limit" "$program" -d "$peer" "$port_option" "$tcp_port" "$@" > "$work/server" 2>&1 &
 	server_pid=$!
 	listening
-	if ! timeout $limit "$program" -d "$self" "$port_option" $tcp_port "$@" 127.0.0.1 \
+	if ! timeout "$limit" "$program" -d "$self" "$port_option" "$tcp_port" "$@" 127.0.0.1 \
 		> "$work/client" 2>&1; then
 		show client
 		show server

@@ -20,7 +20,7 @@ client()
 
 	until timeout "$limit" "$@" "$DVQ_PEER" > "$work/output" 2>&1; do
 		status=$?
-		[ $SECONDS -lt $end ] || return $status
+		[ "$SECONDS" -lt "$end" ] || return "$status"
 		sleep 0.5
 	done
 }
@@ -35,7 +35,7 @@ pair()
 	[ "$DVQ_GUEST" = 1 ] || run="timeout $limit"
 	# shellcheck disable=SC2086 # words
 	$run "$@" -d "$self" -p $tcp_port > "$work/output" 2>&1 || status=$?
-	[ $status != 0 ] || return 0
+	[ "$status" != 0 ] || return 0
 	tail -n 15 "$work/output" | sed 's/^/# /'
 	fail "$1 ended with status $status (124 is the time limit)"
 }

@@ -24,7 +24,7 @@ features=0x2fe
 # What the shell says to the errno of a write.
 bind()
 {
-	{ echo "$pci" > $driver/bind; } 2>&1 | sed 's/.*write error: //'
+	{ echo "$pci" > "$driver"/bind; } 2>&1 | sed 's/.*write error: //'
 }
 
 # 1 if the device may reach memory
@@ -63,7 +63,7 @@ refused()
 	local message=$1 resets=$2 before have
 
 	shift 2
-	echo "$pci" > $driver/unbind || { fail 'unbinding failed'; return; }
+	echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; return; }
 	before=$(stat "$name" resets)
 	model "$name" "$@" > /dev/null
 	have=$(bind)
@@ -119,7 +119,7 @@ test_dma_width()
 	local width
 
 	for width in 0 31 65; do
-		refused "$invalid" 1 set dma_width=$width
+		refused "$invalid" 1 set dma_width="$width"
 		model "$name" set dma_width=52 > /dev/null
 		recover
 	done
@@ -141,7 +141,7 @@ test_missing_features()
 
 	for bit in 2 3 4 5; do
 		refused "$unsupported" 2 set features=$((features & ~(1 << bit)))
-		model "$name" set features=$features > /dev/null
+		model "$name" set features="$features" > /dev/null
 		recover
 	done
 }
@@ -159,7 +159,7 @@ test_doorbell_bar()
 
 	# the upper half of a wide BAR; beyond the last; more than 8 bits
 	for bar in 5 6 0x104; do
-		refused "$missing" 2 set db_bar=$bar
+		refused "$missing" 2 set db_bar="$bar"
 		model "$name" set db_bar=4 > /dev/null
 		recover
 	done
@@ -170,7 +170,7 @@ test_each_query_refused()
 	local n
 
 	for n in 1 2 3 4 5 6 7; do
-		refused "$invalid" 2 inject op=get_feature nth=$n action=fail status=5
+		refused "$invalid" 2 inject op=get_feature nth="$n" action=fail status=5
 		recover
 	done
 	refused "$invalid" 2 inject op=set_feature action=fail status=5
@@ -180,7 +180,7 @@ test_each_query_refused()
 # Nothing depends on the host information, not even that it arrives.
 test_host_information_refused()
 {
-	echo "$pci" > $driver/unbind
+	echo "$pci" > "$driver"/unbind
 	model "$name" inject op=set_feature nth=2 action=fail status=5 > /dev/null
 	equal 'the answer to bind' "$(bind)" ''
 	recover
@@ -193,7 +193,7 @@ test_each_event_queue_refused()
 	vectors=$(grep -c "efa-comp.*$pci" /proc/interrupts)
 	[ "$vectors" -gt 0 ] || { skip 'the adapter has no event queues'; return; }
 	for ((n = 1; n <= vectors; n++)); do
-		refused 'Cannot allocate memory' 2 inject op=create_eq nth=$n action=fail status=1
+		refused 'Cannot allocate memory' 2 inject op=create_eq nth="$n" action=fail status=1
 		recover
 	done
 }

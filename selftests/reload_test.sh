@@ -97,12 +97,12 @@ test_memory_of_many_rounds()
 {
 	local before after
 
-	reload $warm_up
+	reload "$warm_up"
 	before=$(slab)
 	reload "$loops"
 	after=$(slab)
 	note "the kernel's objects grew by $((after - before)) bytes in $loops rounds"
-	[ $((after - before)) -lt $slab_limit ] || fail 'that is too much'
+	[ $((after - before)) -lt "$slab_limit" ] || fail 'that is too much'
 	check_loaded
 }
 
