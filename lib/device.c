@@ -11,9 +11,13 @@
 
 #include "internal.h"
 
-#define EFA_VENDOR	0x1d0f
-#define EFA_FIRST_PART	0xefa0	/* include/hw/efa_regs.h has them one by one */
-#define EFA_LAST_PART	0xefa4
+/* the adapters of a kind; include/hw has them one by one */
+struct parts {
+	uint32_t vendor, first, last;
+};
+
+static const struct parts efa_parts = { 0x1d0f, 0xefa0, 0xefa4 };
+static const struct parts ionic_parts = { 0x1dd8, 0x1002, 0x1003 };
 
 /* a kernel that has no such method, driver or ioctl says one of these */
 static bool may_be_no_dvq(int error)
@@ -77,21 +81,28 @@ int dvq_call_device(struct dvq_call *call, struct ibv_context *context, uint32_t
 	return call_as(call, context, DVQ_RDMA_DRIVER_IONIC);
 }
 
-static bool has_efa_part(struct ibv_context *context)
+static bool is_one_of(struct ibv_context *context, const struct parts *parts)
 {
 	struct ibv_device_attr attr;
 
 	if (ibv_query_device(context, &attr))
 		return false;
-	return attr.vendor_id == EFA_VENDOR && attr.vendor_part_id >= EFA_FIRST_PART &&
-	       attr.vendor_part_id <= EFA_LAST_PART;
+	return attr.vendor_id == parts->vendor && attr.vendor_part_id >= parts->first &&
+	       attr.vendor_part_id <= parts->last;
 }
 
 enum dvq_owner dvq_efa_owner(struct ibv_context *context)
 {
 	if (dvq_answers(context, DVQ_RDMA_DRIVER_EFA))
 		return DVQ_OWNER_DVQ;
-	return has_efa_part(context) ? DVQ_OWNER_STOCK : DVQ_OWNER_FOREIGN;
+	return is_one_of(context, &efa_parts) ? DVQ_OWNER_STOCK : DVQ_OWNER_FOREIGN;
+}
+
+enum dvq_owner dvq_ionic_owner(struct ibv_context *context)
+{
+	if (dvq_answers(context, DVQ_RDMA_DRIVER_IONIC))
+		return DVQ_OWNER_DVQ;
+	return is_one_of(context, &ionic_parts) ? DVQ_OWNER_STOCK : DVQ_OWNER_FOREIGN;
 }
 
 /*
@@ -133,12 +144,23 @@ bool dvq_is_efa(struct ibv_context *context)
 	return note.is_efa;
 }
 
-int dvq_efa_query_device(struct ibv_context *context, struct dvq_device_info *info)
+static int query_device(struct ibv_context *context, uint32_t driver_id,
+			struct dvq_device_info *info)
 {
 	struct dvq_call call;
 
 	memset(info, 0, sizeof(*info));
 	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_DEVICE);
 	dvq_call_out(&call, DVQ_ATTR_QUERY_DEVICE_INFO, info, sizeof(*info));
-	return dvq_call_device(&call, context, DVQ_RDMA_DRIVER_EFA);
+	return dvq_call_device(&call, context, driver_id);
+}
+
+int dvq_efa_query_device(struct ibv_context *context, struct dvq_device_info *info)
+{
+	return query_device(context, DVQ_RDMA_DRIVER_EFA, info);
+}
+
+int dvq_ionic_query_device(struct ibv_context *context, struct dvq_device_info *info)
+{
+	return query_device(context, DVQ_RDMA_DRIVER_IONIC, info);
 }

@@ -54,8 +54,8 @@ int dvq_call_issue(struct dvq_call *call, int cmd_fd, uint32_t driver_id);
 /* ---- device.c: who drives it -------------------------------------------------------- */
 
 enum dvq_owner {
-	DVQ_OWNER_FOREIGN,	/* not an adapter that dvq knows, or not told */
-	DVQ_OWNER_STOCK,	/* an EFA adapter under the in-tree driver */
+	DVQ_OWNER_FOREIGN,	/* not an adapter of the kind that was asked for, or not told */
+	DVQ_OWNER_STOCK,	/* the in-tree driver */
 	DVQ_OWNER_DVQ,
 };
 
@@ -67,6 +67,7 @@ int dvq_call_device(struct dvq_call *call, struct ibv_context *context, uint32_t
 
 /* asks anew each time; a device may have changed hands since */
 enum dvq_owner dvq_efa_owner(struct ibv_context *context);
+enum dvq_owner dvq_ionic_owner(struct ibv_context *context);
 
 /* for the data path: remembered per context and thread */
 bool dvq_is_efa(struct ibv_context *context);
@@ -76,6 +77,14 @@ int dvq_efa_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_
 		     struct dvq_wq_info *rq);
 int dvq_efa_query_cq(struct ibv_cq *cq, struct dvq_cq_info *info);
 int dvq_efa_query_ah(struct ibv_ah *ah, struct dvq_ah_info *info);
+
+#define DVQ_ANY_PIPELINE	(~(uint32_t)0)
+
+int dvq_ionic_query_device(struct ibv_context *context, struct dvq_device_info *info);
+int dvq_ionic_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_info *sq,
+		       struct dvq_wq_info *rq);
+/* EINVAL: the CQ has no ring on that pipeline */
+int dvq_ionic_query_cq(struct ibv_cq *cq, uint32_t pipeline, struct dvq_cq_info *info);
 
 /* ---- mapping.c: memory that the kernel gives by key --------------------------------- */
 
@@ -88,6 +97,9 @@ void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t l
 /* a mapping of one's own, not inherited by fork() */
 int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address);
 void dvq_unmap(uint64_t address, uint64_t length);
+
+/* where the provider has a key mapped; NULL: nowhere */
+void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length);
 
 enum dvq_object_kind {
 	DVQ_KIND_QP,
@@ -161,7 +173,15 @@ struct dvq_stock {
 	unsigned int release;
 };
 
-/* NULL: there is none */
+/*
+ * The object that made @context, or else @library, if it has @call; it stays open. NULL:
+ * there is none.
+ */
+void *dvq_stock_open(struct ibv_context *context, const char *library, const char *call);
+/* a call of a stock library, never our own of the same name; NULL: that release lacks it */
+void *dvq_stock_find(void *handle, const char *name);
+
+/* libefa; NULL: there is none */
 const struct dvq_stock *dvq_stock(struct ibv_context *context);
 /* the release in "libefa.so.1.7.65.0" */
 unsigned int dvq_stock_release(const char *file);

@@ -111,7 +111,7 @@ static char *read_maps(void)
 	return text;
 }
 
-static void *find_provider(int cmd_fd, uint64_t key, uint64_t length)
+void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 {
 	char link[64], path[PATH_MAX];
 	void *found = NULL;
@@ -264,7 +264,7 @@ int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, i
 	if (loan) {
 		*address = loan->address;
 	} else {
-		*address = find_provider(object->context->cmd_fd, key, length);
+		*address = dvq_provider_mapping(object->context->cmd_fd, key, length);
 		if (!*address) {
 			ret = new_loan(object, key, length, prot, &loan);
 			if (!ret)

@@ -58,13 +58,22 @@ int dvq_efa_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_
 	return query_qp(qp, DVQ_RDMA_DRIVER_EFA, info, sizeof(*info), sq, rq, sizeof(*sq));
 }
 
-static int query_cq(struct ibv_cq *cq, uint32_t driver_id, struct dvq_cq_info *info, uint32_t size)
+int dvq_ionic_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_info *sq,
+		       struct dvq_wq_info *rq)
+{
+	return query_qp(qp, DVQ_RDMA_DRIVER_IONIC, info, sizeof(*info), sq, rq, sizeof(*sq));
+}
+
+static int query_cq(struct ibv_cq *cq, uint32_t driver_id, uint32_t pipeline,
+		    struct dvq_cq_info *info, uint32_t size)
 {
 	struct dvq_call call;
 
 	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CQ);
 	dvq_call_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, cq->handle);
 	dvq_call_out(&call, DVQ_ATTR_QUERY_CQ_INFO, info, size);
+	if (pipeline != DVQ_ANY_PIPELINE)
+		dvq_call_in(&call, DVQ_ATTR_QUERY_CQ_PIPELINE, &pipeline, sizeof(pipeline));
 	return dvq_call_device(&call, cq->context, driver_id);
 }
 
@@ -72,12 +81,17 @@ DVQ_API int dvq_cq_query(struct ibv_cq *cq, struct dvq_cq_info *info, uint32_t s
 {
 	if (!cq || !info || bad_size(size))
 		return bad_argument();
-	return query_cq(cq, 0, info, size);
+	return query_cq(cq, 0, DVQ_ANY_PIPELINE, info, size);
 }
 
 int dvq_efa_query_cq(struct ibv_cq *cq, struct dvq_cq_info *info)
 {
-	return query_cq(cq, DVQ_RDMA_DRIVER_EFA, info, sizeof(*info));
+	return query_cq(cq, DVQ_RDMA_DRIVER_EFA, DVQ_ANY_PIPELINE, info, sizeof(*info));
+}
+
+int dvq_ionic_query_cq(struct ibv_cq *cq, uint32_t pipeline, struct dvq_cq_info *info)
+{
+	return query_cq(cq, DVQ_RDMA_DRIVER_IONIC, pipeline, info, sizeof(*info));
 }
 
 static int query_ah(struct ibv_ah *ah, uint32_t driver_id, struct dvq_ah_info *info, uint32_t size)

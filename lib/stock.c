@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * The stock direct-verbs library (libefa), for what only the provider can do and for
- * devices of the in-tree driver.
+ * The stock direct-verbs libraries, for what only the provider can do and for devices of
+ * the in-tree drivers: how they are found, and libefa. ionic_dv.c has libionic.
  *
  * Provider and library are one shared object, and it knows objects by pointers of its
  * own: only the copy that made a context can work with it. So the object is looked for
@@ -68,8 +68,7 @@ static unsigned int release_of(const void *address)
 	return release;
 }
 
-/* a call of the stock library, never our own of the same name */
-static void *find(void *handle, const char *name)
+void *dvq_stock_find(void *handle, const char *name)
 {
 	void *symbol = dlsym(handle, name);
 	Dl_info info;
@@ -77,7 +76,7 @@ static void *find(void *handle, const char *name)
 	return symbol && object_of(symbol, &info) ? symbol : NULL;
 }
 
-#define FIND(stock, handle, name)	((stock)->name = find(handle, "efadv_" #name))
+#define FIND(stock, handle, name)	((stock)->name = dvq_stock_find(handle, "efadv_" #name))
 
 static void fill(struct dvq_stock *stock, void *handle)
 {
@@ -97,28 +96,27 @@ static void fill(struct dvq_stock *stock, void *handle)
 	stock->release = release_of((void *)stock->create_driver_qp);
 }
 
-/* efadv_create_driver_qp is there since the first release */
-static void *try_handle(void *handle)
+static void *try_handle(void *handle, const char *call)
 {
-	if (handle && find(handle, "efadv_create_driver_qp"))
+	if (handle && dvq_stock_find(handle, call))
 		return handle;
 	if (handle)
 		dlclose(handle);
 	return NULL;
 }
 
-static void *open_provider(struct ibv_context *context)
+void *dvq_stock_open(struct ibv_context *context, const char *library, const char *call)
 {
 	void *code = (void *)context->ops.post_send;
 	void *handle = NULL;
 	Dl_info info;
 
 	if (code && object_of(code, &info))
-		handle = try_handle(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD));
+		handle = try_handle(dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD), call);
 	if (!handle)
-		handle = try_handle(dlopen(LIBEFA, RTLD_LAZY | RTLD_NOLOAD));
+		handle = try_handle(dlopen(library, RTLD_LAZY | RTLD_NOLOAD), call);
 	if (!handle)
-		handle = try_handle(dlopen(LIBEFA, RTLD_LAZY | RTLD_LOCAL));
+		handle = try_handle(dlopen(library, RTLD_LAZY | RTLD_LOCAL), call);
 	return handle;
 }
 
@@ -141,7 +139,8 @@ static struct entry *find_entry(void *handle)
 
 static const struct dvq_stock *look_up(struct ibv_context *context)
 {
-	void *handle = open_provider(context);
+	/* a call that is there since the first release */
+	void *handle = dvq_stock_open(context, LIBEFA, "efadv_create_driver_qp");
 	struct entry *entry;
 
 	if (!handle)

@@ -81,8 +81,18 @@ static int query_qp(struct ib_uverbs_ioctl_hdr *hdr)
 	return ret ? ret : PUT(hdr, DVQ_ATTR_QUERY_QP_RQ, qp->rq);
 }
 
+/* the ring on the pipeline of the attribute, which is absent or inline */
+static const struct dvq_cq_info *find_ring(const struct fake_cq *cq,
+					   const struct ib_uverbs_attr *attr)
+{
+	if (!attr || attr->data == cq->info.pipeline)
+		return &cq->info;
+	return attr->data == 1 && cq->second.entries ? &cq->second : NULL;
+}
+
 static int query_cq(struct ib_uverbs_ioctl_hdr *hdr)
 {
+	const struct dvq_cq_info *ring;
 	uint64_t handle;
 	int ret;
 
@@ -91,7 +101,8 @@ static int query_cq(struct ib_uverbs_ioctl_hdr *hdr)
 		return ret;
 	if (!fake_kernel.cqs[handle].exists)
 		return ENOENT;
-	return PUT(hdr, DVQ_ATTR_QUERY_CQ_INFO, fake_kernel.cqs[handle].info);
+	ring = find_ring(&fake_kernel.cqs[handle], find_attr(hdr, DVQ_ATTR_QUERY_CQ_PIPELINE));
+	return ring ? PUT(hdr, DVQ_ATTR_QUERY_CQ_INFO, *ring) : EINVAL;
 }
 
 static int query_ah(struct ib_uverbs_ioctl_hdr *hdr)
@@ -113,6 +124,7 @@ static int set_policy(struct ib_uverbs_ioctl_hdr *hdr)
 		return EINVAL;
 	from = attr->len <= sizeof(attr->data) ? &attr->data : (void *)(uintptr_t)attr->data;
 	memcpy(&fake_kernel.policy, from, size);
+	fake_kernel.policies++;
 	return 0;
 }
 
@@ -148,22 +160,31 @@ static int query_mr(struct ib_uverbs_ioctl_hdr *hdr)
 	return fake_kernel.error;
 }
 
+static int is_ionic(void)
+{
+	return fake_kernel.driver == FAKE_IONIC || fake_kernel.driver == FAKE_IONIC_IN_TREE;
+}
+
 static int is_efa(void)
 {
-	return fake_kernel.driver != FAKE_IONIC && fake_kernel.driver != FAKE_OTHER;
+	return !is_ionic() && fake_kernel.driver != FAKE_OTHER;
+}
+
+static int has_dvq(void)
+{
+	return fake_kernel.driver == FAKE_DVQ || fake_kernel.driver == FAKE_DVQ_OLD ||
+	       fake_kernel.driver == FAKE_IONIC;
 }
 
 static int method(struct ib_uverbs_ioctl_hdr *hdr)
 {
-	const uint32_t driver_id = is_efa() ? EFA_DRIVER :
-				   fake_kernel.driver == FAKE_IONIC ? IONIC_DRIVER : 3;
+	const uint32_t driver_id = is_efa() ? EFA_DRIVER : is_ionic() ? IONIC_DRIVER : 3;
 
 	if (hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(hdr->attrs[0]))
 		return EINVAL;
 	if (hdr->driver_id != driver_id)
 		return EINVAL;
-	if (hdr->object_id == DVQ_OBJECT && fake_kernel.driver != FAKE_IN_TREE &&
-	    fake_kernel.driver != FAKE_OTHER)
+	if (hdr->object_id == DVQ_OBJECT && has_dvq())
 		return dvq_method(hdr);
 	if (hdr->object_id == UVERBS_OBJECT_MR && hdr->method_id == DVQ_EFA_METHOD_MR_QUERY)
 		return query_mr(hdr);
@@ -197,7 +218,7 @@ int __wrap_ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 {
 	(void)context;
 	memset(attr, 0, sizeof(*attr));
-	attr->vendor_id = is_efa() ? 0x1d0f : 0x1dd8;
+	attr->vendor_id = is_efa() ? 0x1d0f : is_ionic() ? 0x1dd8 : 0x15b3;
 	attr->vendor_part_id = is_efa() ? 0xefa2 : 0x1002;
 	return 0;
 }
@@ -214,6 +235,42 @@ static struct dvq_wq_info wq(uint8_t kind, uint32_t entry_size, uint32_t entries
 		.ring_key = key, .ring_length = 0x2000, .ring_offset = kind == DVQ_WQ_SQ ? 64 : 0,
 		.db_key = key + 0x4000, .db_length = 0x1000, .db_offset = 0x124,
 	};
+}
+
+/* a QP on pipeline 1 with its send queue in controller memory, and a CQ on both */
+static void make_ionic_objects(void)
+{
+	struct fake_kernel *k = &fake_kernel;
+
+	k->qps[1] = (struct fake_qp) {
+		.exists = true,
+		.info = { .uid = 101, .qp_num = 9, .generation = 2, .max_inline = 24,
+			  .max_send_sge = 1, .max_recv_sge = 2, .max_rdma_sge = 1 },
+		.sq = { .kind = DVQ_WQ_SQ, .mem = DVQ_MEM_CMB, .db_format = DVQ_DB_IONIC,
+			.db_width = 8, .caps = DVQ_WQ_EXPDB, .entry_size = 64, .entries = 64,
+			.max_wr = 63, .max_batch = 63, .pipeline = 1, .ring_key = 0x10000,
+			.ring_length = 0x1000, .db_key = 0x4000, .db_length = 0x1000,
+			.db_offset = 24, .db_value = 9 << 24,
+			.user_addr = (uintptr_t)k->memory[0] },
+		.rq = { .kind = DVQ_WQ_RQ, .mem = DVQ_MEM_USER, .db_format = DVQ_DB_IONIC,
+			.db_width = 8, .entry_size = 64, .entries = 128, .max_wr = 127,
+			.max_batch = 127, .pipeline = 1, .db_key = 0x4000, .db_length = 0x1000,
+			.db_offset = 32, .db_value = 9 << 24,
+			.user_addr = (uintptr_t)k->memory[1] },
+	};
+	k->cqs[1] = (struct fake_cq) {
+		.exists = true,
+		.info = { .uid = 102, .cq_num = 5, .mem = DVQ_MEM_USER, .first_phase = 1,
+			  .db_format = DVQ_DB_IONIC, .db_width = 8, .entry_size = 32,
+			  .entries = 128, .sub_cqs = 1, .pipelines = 3, .db_key = 0x4000,
+			  .db_length = 0x1000, .db_offset = 40, .db_value = 5 << 24,
+			  .user_addr = (uintptr_t)k->memory[2] },
+	};
+	k->cqs[1].second = k->cqs[1].info;
+	k->cqs[1].second.pipeline = 1;
+	k->cqs[1].second.cq_num = 8;
+	k->cqs[1].second.db_value = 8 << 24;
+	k->cqs[1].second.user_addr = (uintptr_t)k->memory[3];
 }
 
 static void make_objects(void)
@@ -252,11 +309,19 @@ struct ibv_context *fake_open(enum fake_driver driver)
 		.max_recv_sge = 3, .max_rdma_sge = 1, .max_inline = 32, .max_inline_ex = 80,
 		.max_sq_bytes = 262144 + 4096,
 	};
+	if (driver == FAKE_IONIC) {
+		fake_kernel.device.caps |= DVQ_DEVICE_SQ_CMB | DVQ_DEVICE_RQ_CMB |
+					   DVQ_DEVICE_SQ_EXPDB;
+		fake_kernel.device.wqe_version = 2;
+	}
 	fake_kernel.abi = (struct dvq_efa_device_resp) {
 		.max_sq_wr = 4097, .max_rq_wr = 32769, .max_sq_sge = 2, .max_rq_sge = 3,
 		.max_rdma_size = 1 << 30, .device_caps = 0x1ff,
 	};
-	make_objects();
+	if (driver == FAKE_IONIC)
+		make_ionic_objects();
+	else
+		make_objects();
 	context->device = calloc(1, sizeof(*context->device));
 	snprintf(context->device->name, sizeof(context->device->name), "fake%d", driver);
 	snprintf(context->device->dev_name, sizeof(context->device->dev_name), "uverbs0");

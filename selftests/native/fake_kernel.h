@@ -22,6 +22,7 @@ enum fake_driver {
 	FAKE_DVQ_OLD,	/* the same with a module that only knows QUERY_DEVICE */
 	FAKE_IN_TREE,	/* the in-tree driver of EFA */
 	FAKE_IONIC,	/* dvq drives an ionic adapter */
+	FAKE_IONIC_IN_TREE, /* the in-tree driver of ionic */
 	FAKE_OTHER,	/* some other adapter */
 };
 
@@ -33,7 +34,8 @@ struct fake_qp {
 
 struct fake_cq {
 	bool exists;
-	struct dvq_cq_info info;
+	struct dvq_cq_info info;	/* the ring on its first pipeline */
+	struct dvq_cq_info second;	/* on pipeline 1, if info is on 0; no entries: none */
 };
 
 struct fake_kernel {
@@ -44,7 +46,10 @@ struct fake_kernel {
 	struct fake_cq cqs[FAKE_OBJECTS];
 	struct dvq_ah_info ahs[FAKE_OBJECTS];
 	struct dvq_pd_policy policy;
+	unsigned int policies;			/* times that it was set */
 	uint16_t mr[4];
+	/* rings of an ionic adapter, which are the process's own memory */
+	uint8_t memory[4][8192] __attribute__((aligned(64)));
 	/* what every call of an object answers; 0: the truth */
 	int error;
 	unsigned int calls;
