@@ -30,7 +30,7 @@ help:
 ## make install          all of them, and depmod; prefix= and DESTDIR= as usual (root)
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
-## make check            all tests: native, and in guests of SUITE= (forky); PLANS= picks some (root)
+## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
 ## make check-all        the same on every suite (root)
 ## make check-oracle     the models under the in-tree drivers (root)
 ## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
@@ -39,7 +39,7 @@ help:
 ## make suite            modules, library and tests for SUITE=, into build/SUITE (root)
 ## make model            the model process, build/model/dvq-model
 ## make native           the tests that need no guest
-## make style            shellcheck and sparse
+## make style            shellcheck, sparse and the compiler's further warnings, all of them errors (root)
 ## make clean            removes build/ (images of guests stay in /var/cache/dvq)
 ##
 ## Tests on hardware: make -C selftests run_tests DVQ_DEV=NAME (Documentation/selftests.rst)
@@ -93,12 +93,14 @@ root:
 deps: root
 	@$(VM)/deps
 
-# One at a time: two would write the same files.
+# make in the suite's root tree, with its kernel's headers. One at a time: two would write the same files.
+in_suite = @mkdir -p $(ROOT)/build && \
+	release=$$(cat $$($(VM)/image $(SUITE))/release) && \
+	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) \
+		KDIR=/lib/modules/$$release/build
+
 suite: deps
-	@mkdir -p $(ROOT)/build
-	@release=$$(cat $$($(VM)/image $(SUITE))/release) && \
-	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) OUT=/dvq/build/$(SUITE) \
-		KDIR=/lib/modules/$$release/build modules tests
+	$(in_suite) OUT=/dvq/build/$(SUITE) modules tests
 
 demo: deps
 	$(MAKE) -j $(JOBS) model
@@ -106,6 +108,7 @@ demo: deps
 	@$(VM)/demo $(SUITE)
 
 check: deps
+	$(MAKE) style
 	$(MAKE) -j $(JOBS) native
 	$(MAKE) suite
 	@$(VM)/check --suite $(SUITE) $(PLANS)
@@ -128,10 +131,12 @@ shell: deps
 	$(MAKE) suite
 	@$(VM)/run --suite $(SUITE) --cpus 4 --load dvq $(ADAPTERS:%=--adapter %) --shell
 
-style: root
+# Not C=1: the headers lack the script by which it would find out that sparse works.
+style: deps
 	@$(VM)/deps shellcheck
-	shellcheck $(shell grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
-	$(VM)/inroot $(SUITE) -- make OUT=/dvq/build/style C=2 W=1 modules
+	shellcheck $$(grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
+	rm -rf $(ROOT)/build/style
+	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
 
 .PHONY: all help root tree modules library tests model native install clean deps suite check check-all check-oracle \
 	demo shell style
