@@ -43,9 +43,11 @@ functions=$(echo "$known_prototypes" | sed 's/(.*//; s/.*[ *]//')
 kernel_structs='btf'
 kernel_members='btf:refcnt'
 
+# Called where the output goes to a file, too.
+exec 3>&1
 cannot()
 {
-	[ "$check" ] && echo "$*" && exit 0
+	[ "$check" ] && echo "$*" >&3 && exit 0
 	echo "${0##*/}: $*" >&2
 	exit 1
 }
