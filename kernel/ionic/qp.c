@@ -405,17 +405,22 @@ static int respond(struct dion_dev *dev, struct dion_qp *qp, struct ib_udata *ud
 	return ib_respond_udata(udata, resp);
 }
 
+/* No event of the QP is delivered any more afterwards. */
+static void forget(struct dion_dev *dev, struct dion_qp *qp)
+{
+	xa_erase_irq(&dev->qps, qp->dvq.ibqp.qp_num);
+	cancel_work_sync(&qp->event_work);
+}
+
 static int destroy_in_device(struct dion_dev *dev, struct dion_qp *qp)
 {
 	int ret;
 
 	ret = dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_QP, qp->dvq.ibqp.qp_num,
 				      &qp->refused);
-	if (ret)
-		return ret;
-	xa_erase_irq(&dev->qps, qp->dvq.ibqp.qp_num);
-	cancel_work_sync(&qp->event_work);
-	return 0;
+	if (!ret)
+		forget(dev, qp);
+	return ret;
 }
 
 /* From a QP that has numbers and memory to one that the device and its creator know. */
@@ -431,7 +436,8 @@ static int introduce(struct dion_dev *dev, struct dion_qp *qp, const struct ib_q
 		return ret;
 	ret = tell_qp(dev, qp, attr, to_dion_pd(qp->dvq.ibqp.pd)->id, ctx->pid);
 	if (ret) {
-		xa_erase_irq(&dev->qps, qp->dvq.ibqp.qp_num);
+		/* There may be a late event of the number's last owner. */
+		forget(dev, qp);
 		return ret;
 	}
 	fill_cap(qp);
