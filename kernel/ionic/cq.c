@@ -80,7 +80,7 @@ static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring,
 	struct dion_pagelist list = {};
 	int ret;
 
-	ret = dion_pagelist_init(dev, &list, ring->umem, PAGE_SIZE, 0);
+	ret = dion_pagelist_init_ring(dev, &list, ring->umem);
 	if (ret)
 		return ret;
 	cmd.pages = cpu_to_le32(list.pages);

@@ -389,6 +389,8 @@ struct dion_pagelist {
 
 int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem,
 		       unsigned long page_size, u64 iova);
+int dion_pagelist_init_ring(struct dion_dev *dev, struct dion_pagelist *list,
+			    struct ib_umem *umem);
 void dion_pagelist_cleanup(struct dion_dev *dev, struct dion_pagelist *list);
 
 /**

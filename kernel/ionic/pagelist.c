@@ -66,6 +66,20 @@ int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct 
 	return 0;
 }
 
+/*
+ * The same for a ring, which begins with a page of the host. What the creator's own
+ * request names was checked for that; the core's attributes name any memory.
+ */
+int dion_pagelist_init_ring(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem)
+{
+	if (ib_umem_find_best_pgsz(umem, PAGE_SIZE, 0) != PAGE_SIZE) {
+		ibdev_dbg(&dev->dvq.ibdev, "not a ring: %zu bytes that are no pages\n",
+			  umem->length);
+		return -EINVAL;
+	}
+	return dion_pagelist_init(dev, list, umem, PAGE_SIZE, 0);
+}
+
 /* Fine on a zeroed list. */
 void dion_pagelist_cleanup(struct dion_dev *dev, struct dion_pagelist *list)
 {
