@@ -170,22 +170,27 @@ static void take_answer(struct dion_aq *aq, const struct ionic_aq_cqe *cqe)
 	finish(cmd, result);
 }
 
-static void take_answers(struct dion_aq *aq)
+/* Return: was there any? Of a device that never stops writing, one lap at a time. */
+static bool take_answers(struct dion_aq *aq)
 {
-	u32 before = aq->answers;
 	struct ionic_aq_cqe *cqe;
+	u32 taken;
 
 	lockdep_assert_held(&aq->lock);
-	while (cqe = &aq->cqes[aq->answers % CQ_DEPTH], is_new(aq, cqe)) {
+	for (taken = 0; taken < CQ_DEPTH; taken++) {
+		cqe = &aq->cqes[aq->answers % CQ_DEPTH];
+		if (!is_new(aq, cqe))
+			break;
 		/* The color comes last: pairs with the device's order of writing. */
 		dma_rmb();
 		take_answer(aq, cqe);
 		aq->answers++;
 	}
-	if (aq->answers != before) {
-		ring_cq(aq, IONIC_DB_RING_PROD, aq->answers);
-		give_commands(aq);
-	}
+	if (!taken)
+		return false;
+	ring_cq(aq, IONIC_DB_RING_PROD, aq->answers);
+	give_commands(aq);
+	return true;
 }
 
 static void arm(struct dion_aq *aq)
@@ -232,7 +237,9 @@ static void watch(struct work_struct *work)
 
 	spin_lock_irq(&aq->lock);
 	if (aq->open && !aq->paused) {
-		take_answers(aq);
+		/* Their event was lost, or is on its way: then one arm too many does no harm. */
+		if (take_answers(aq))
+			arm(aq);
 		stuck = aq->in_flight && time_after(jiffies, aq->progress + ANSWER_TIME);
 		if (stuck)
 			say_stuck(aq);
@@ -468,21 +475,34 @@ static void destroy_one(struct dion_aq *aq)
 	free_rings(aq);
 }
 
-static int start_one(struct dion_aq *aq, u32 eq)
+static int tell_both(struct dion_aq *aq, u32 eq)
 {
-	int ret;
+	int ret = tell_cq(aq, eq);
 
-	ret = tell_cq(aq, eq);
-	if (!ret)
-		ret = tell_aq(aq);
-	if (ret)
-		return ret;
+	return ret ?: tell_aq(aq);
+}
 
+static void open_one(struct dion_aq *aq)
+{
 	spin_lock_irq(&aq->lock);
 	aq->open = true;
 	arm(aq);
 	spin_unlock_irq(&aq->lock);
-	return 0;
+}
+
+/* Not after the device was stopped, which happens once: nobody would close them again. */
+static int open_all(struct dion_dev *dev)
+{
+	unsigned int i;
+	int ret = 0;
+
+	mutex_lock(&dev->stop_lock);
+	if (dev->stopped)
+		ret = -ENODEV;
+	for (i = 0; i < dev->num_aqs && !ret; i++)
+		open_one(&dev->aqs[i]);
+	mutex_unlock(&dev->stop_lock);
+	return ret;
 }
 
 /**
@@ -506,7 +526,9 @@ int dion_admin_create(struct dion_dev *dev)
 			dev->num_aqs++;
 	}
 	for (i = 0; i < wanted && !ret; i++)
-		ret = start_one(&dev->aqs[i], dion_eq_for(dev, i, 0));
+		ret = tell_both(&dev->aqs[i], dion_eq_for(dev, i, 0));
+	if (!ret)
+		ret = open_all(dev);
 	if (ret) {
 		dion_device_stop(dev);
 		dion_admin_destroy(dev);

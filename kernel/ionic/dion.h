@@ -319,7 +319,7 @@ struct dion_stats {
  * @qp_generations: how many QPs there were of each number
  * @stats: counters of the port and of QPs
  * @fail_work: stops a device that has failed
- * @stop_lock: protects @stopped and serialises what sets it
+ * @stop_lock: protects @stopped; held while it is set and while admin queues are opened
  * @stopped: the device has been reset: it touches no memory of ours
  * @registered: users may be told of a failure. Cleared, and @fail_work waited for,
  *	before the RDMA core forgets the device.
