@@ -313,7 +313,7 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 	};
 	int ret;
 
-	/* choice: what it has no command to destroy it overwrites, as the in-tree driver expects */
+	/* choice: AHs (see identity_is_usable()) it overwrites, as the in-tree driver expects */
 	if (op >= dev->eth.rdma.admin_opcodes)
 		return 0;
 

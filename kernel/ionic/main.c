@@ -72,11 +72,24 @@ static int ibdev_register(struct dion_dev *dev)
 
 /* ---- numbers ----------------------------------------------------------------- */
 
+/* A device that cannot destroy what has memory of ours is not to create it. */
 static bool identity_is_usable(const struct ionic_rdma_identity *rdma)
 {
-	return rdma->version <= 2 && rdma->max_stride_log2 >= ilog2(IONIC_WQE_SIZE_MIN) &&
+	return rdma->version <= 2 && rdma->admin_opcodes > IONIC_AQ_DESTROY_QP &&
+	       rdma->max_stride_log2 >= ilog2(IONIC_WQE_SIZE_MIN) &&
 	       rdma->max_stride_log2 <= 16 && le32_to_cpu(rdma->ahs) > 1 &&
 	       le32_to_cpu(rdma->mrs) > 1 && le32_to_cpu(rdma->page_table_entries) > 1;
+}
+
+static int refuse_identity(const struct dion_dev *dev)
+{
+	const struct ionic_rdma_identity *rdma = &dev->eth.rdma;
+
+	return dev_err_probe(&dev->eth.pdev->dev, -ENODEV,
+			     "cannot use RDMA %u.%u, %u commands, stride 2^%u, %u AHs, %u MRs\n",
+			     rdma->version, rdma->minor_version, rdma->admin_opcodes,
+			     rdma->max_stride_log2, le32_to_cpu(rdma->ahs),
+			     le32_to_cpu(rdma->mrs));
 }
 
 static int qids_init(struct dion_dev *dev)
@@ -117,10 +130,7 @@ static int numbers_init(struct dion_dev *dev)
 	int ret;
 
 	if (!identity_is_usable(rdma))
-		return dev_err_probe(dion_dma_device(dev), -ENODEV,
-				     "cannot use RDMA %u.%u, stride 2^%u, %u AHs, %u MRs\n",
-				     rdma->version, rdma->minor_version, rdma->max_stride_log2,
-				     le32_to_cpu(rdma->ahs), le32_to_cpu(rdma->mrs));
+		return refuse_identity(dev);
 	/* Page 0 is the kernel's; key 0 is all memory. */
 	dion_numbers_init(&dev->pids, 1, dev->eth.pids - 1);
 	dion_numbers_init(&dev->pds, 0, DION_MAX_PD - 1);
