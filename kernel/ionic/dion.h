@@ -198,6 +198,7 @@ void dion_hw_cq_del(struct dion_dev *dev, struct dion_hw_cq *cq);
  * @dev: whose it is
  * @ring: of events
  * @dma: the device's address of it
+ * @depth_log2: log2 of its events
  * @taken: events ever taken
  * @busy: bit 0: a handler is at it
  * @interrupt: index of its registers
@@ -208,6 +209,7 @@ struct dion_eq {
 	struct dion_dev *dev;
 	struct ionic_eqe *ring;
 	dma_addr_t dma;
+	u8 depth_log2;
 	u32 taken;
 	unsigned long busy;
 	u32 interrupt;
@@ -302,7 +304,7 @@ struct dion_stats {
  * @dvq: what dvq.ko and the RDMA core know of it
  * @eth: what the Ethernet driver has told
  * @eqs: event queues, @num_eqs of them
- * @num_eqs: an even number
+ * @num_eqs: at least DION_MIN_EQ; one without a partner stays idle
  * @aqs: admin queues, @num_aqs of them
  * @num_aqs: at least one
  * @work: for the watchdogs of admin queues, events of QPs and @fail_work

@@ -2,7 +2,8 @@
 /*
  * Interrupts and event queues. An event is one word, new when its color bit is that of
  * the lap; the device is not told how far its ring has been read, so events must be
- * taken before a lap is full: there is at most one per arm of a CQ, and few of a QP.
+ * taken before a lap is full: there is at most one per arm of a CQ, and few of a QP, and
+ * the rings are as long as there may be queues.
  *
  * An interrupt masks itself when it fires. Its handler takes a few events and unmasks
  * it; with more it leaves the rest to its thread, which does the unmasking then. So the
@@ -11,14 +12,18 @@
 #include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #include "dion.h"
 
-#define EQ_DEPTH_LOG2	10
-#define EQ_DEPTH	BIT(EQ_DEPTH_LOG2)
-#define EQ_BYTES	(EQ_DEPTH * sizeof(struct ionic_eqe))
+/*
+ * choice: the in-tree driver fills a page of the host, which is one of 4 or, on others, 64
+ * KiB; so both are known to work.
+ */
+#define DEPTH_LOG2_MIN	10
+#define DEPTH_LOG2_MAX	14
 
 #define IRQ_BUDGET	10
 #define THREAD_BUDGET	1000
@@ -105,9 +110,10 @@ static void take_event(struct dion_dev *dev, u32 word)
 
 static bool next_event(struct dion_eq *eq, u32 *word)
 {
-	u32 lap_color = !(eq->taken / EQ_DEPTH % 2);
+	u32 lap_color = !(eq->taken >> eq->depth_log2 & 1);
+	u32 slot = eq->taken & (BIT(eq->depth_log2) - 1);
 
-	*word = be32_to_cpu(READ_ONCE(eq->ring[eq->taken % EQ_DEPTH].word));
+	*word = be32_to_cpu(READ_ONCE(eq->ring[slot].word));
 	if ((*word & IONIC_EQE_COLOR) != lap_color)
 		return false;
 	/* What the event is about was written before it: pairs with the device's order. */
@@ -214,7 +220,7 @@ static int tell_eq(struct dion_eq *eq, u32 id)
 		.lif = cpu_to_le16(eq->dev->eth.lif_index),
 		.qid_version = cpu_to_le32(id),
 		.target = cpu_to_le32(eq->interrupt),
-		.depth_log2 = EQ_DEPTH_LOG2,
+		.depth_log2 = eq->depth_log2,
 		.stride_log2 = ilog2(IONIC_EQE_SIZE),
 		.ring_addr = cpu_to_le64(eq->dma),
 	};
@@ -222,10 +228,28 @@ static int tell_eq(struct dion_eq *eq, u32 id)
 	return dion_ethernet_exec(&eq->dev->eth, &req);
 }
 
+/* Room for two events of every CQ, or QP, of a pipeline: they may all be at one EQ. */
+static u8 choose_depth_log2(const struct dion_dev *dev)
+{
+	u32 queues = max(le32_to_cpu(dev->eth.rdma.cq.count), le32_to_cpu(dev->eth.rdma.sq.count));
+
+	return clamp(order_base_2(queues), DEPTH_LOG2_MIN, DEPTH_LOG2_MAX);
+}
+
+static size_t ring_bytes(const struct dion_eq *eq)
+{
+	return sizeof(*eq->ring) << eq->depth_log2;
+}
+
+static void free_ring(struct dion_eq *eq)
+{
+	dma_free_coherent(dion_dma_device(eq->dev), ring_bytes(eq), eq->ring, eq->dma);
+}
+
 static void destroy_one(struct dion_eq *eq)
 {
 	close_interrupt(eq);
-	dma_free_coherent(dion_dma_device(eq->dev), EQ_BYTES, eq->ring, eq->dma);
+	free_ring(eq);
 }
 
 static int create_one(struct dion_eq *eq, struct dion_dev *dev, unsigned int i)
@@ -234,12 +258,13 @@ static int create_one(struct dion_eq *eq, struct dion_dev *dev, unsigned int i)
 
 	eq->dev = dev;
 	snprintf(eq->name, sizeof(eq->name), "dvq_ionic-eq%u@pci:%s", i, pci_name(dev->eth.pdev));
-	eq->ring = dma_alloc_coherent(dion_dma_device(dev), EQ_BYTES, &eq->dma, GFP_KERNEL);
+	eq->depth_log2 = choose_depth_log2(dev);
+	eq->ring = dma_alloc_coherent(dion_dma_device(dev), ring_bytes(eq), &eq->dma, GFP_KERNEL);
 	if (!eq->ring)
 		return -ENOMEM;
 	ret = open_interrupt(eq);
 	if (ret)
-		dma_free_coherent(dion_dma_device(dev), EQ_BYTES, eq->ring, eq->dma);
+		free_ring(eq);
 	return ret;
 }
 
