@@ -9,8 +9,10 @@
  * counters. So the list is the port's names and then the QPs'; the port has no values of
  * the second part, and counters have none of the first.
  */
+#include <linux/ctype.h>
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/unaligned.h>
 
 #include "dion.h"
@@ -18,6 +20,7 @@
 #define PAGE_OF_VALUES	PAGE_SIZE
 #define MAX_COUNTERS	(PAGE_SIZE / sizeof(struct ionic_stats_header))
 #define NO_VALUE	U64_MAX
+#define NUMBERED_NAME	"counter_"
 
 /* ---- a page that the device fills -------------------------------------------- */
 
@@ -122,15 +125,26 @@ static bool is_taken(const struct dion_stats *stats, const char *name)
 	return false;
 }
 
-/* They become file names, so each has to be different: one that is not is numbered. */
+/* The core has a file "lifespan" beside them. */
+static bool is_file_name(const char *name)
+{
+	const char *c;
+
+	for (c = name; *c; c++)
+		if (!isprint(*c) || *c == '/')
+			return false;
+	return name[0] && name[0] != '.' && strcmp(name, "lifespan");
+}
+
+/* They become files, so each has to be a name, and different: one that is not is numbered. */
 static char *new_name(const struct dion_stats *stats, const u8 *text)
 {
 	char name[IONIC_STATS_NAME];
 
 	strscpy(name, text, sizeof(name));
-	if (name[0] && !strchr(name, '/') && !is_taken(stats, name))
+	if (is_file_name(name) && !strstarts(name, NUMBERED_NAME) && !is_taken(stats, name))
 		return kstrdup(name, GFP_KERNEL);
-	return kasprintf(GFP_KERNEL, "counter_%u", stats->count);
+	return kasprintf(GFP_KERNEL, NUMBERED_NAME "%u", stats->count);
 }
 
 static int copy_names(struct dion_stats *stats, const struct filled_page *page, unsigned int n)
@@ -271,17 +285,36 @@ static struct rdma_hw_stats *counter_alloc_stats(struct rdma_counter *counter)
 	return alloc_stats(to_dion_dev(counter->device));
 }
 
+static int counter_add_qp(struct dion_counter *counter, struct ib_qp *ibqp)
+{
+	return xa_err(xa_store(&counter->qps, ibqp->qp_num, ibqp, GFP_KERNEL));
+}
+
+/* The core frees a counter whose first QP could not be bound without counter_dealloc(). */
+static int counter_bind_first_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
+{
+	struct dion_numbers *numbers = &to_dion_dev(counter->device)->counters;
+	int number = dion_numbers_get(numbers);
+	int ret;
+
+	if (number < 0)
+		return number;
+	ret = counter_add_qp(to_dion_counter(counter), ibqp);
+	if (ret)
+		dion_numbers_put(numbers, number);
+	else
+		counter->id = number;
+	return ret;
+}
+
 static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 port)
 {
 	int ret;
 
-	if (!counter->id) {
-		ret = dion_numbers_get(&to_dion_dev(counter->device)->counters);
-		if (ret < 0)
-			return ret;
-		counter->id = ret;
-	}
-	ret = xa_err(xa_store(&to_dion_counter(counter)->qps, ibqp->qp_num, ibqp, GFP_KERNEL));
+	if (counter->id)
+		ret = counter_add_qp(to_dion_counter(counter), ibqp);
+	else
+		ret = counter_bind_first_qp(counter, ibqp);
 	if (!ret)
 		ibqp->counter = counter;
 	return ret;
@@ -299,8 +332,7 @@ static int counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 static int counter_dealloc(struct rdma_counter *counter)
 {
 	xa_destroy(&to_dion_counter(counter)->qps);
-	if (counter->id)
-		dion_numbers_put(&to_dion_dev(counter->device)->counters, counter->id);
+	dion_numbers_put(&to_dion_dev(counter->device)->counters, counter->id);
 	return 0;
 }
 
