@@ -352,10 +352,13 @@ static void read_answers(const struct dion_qp *qp, const struct answers *from,
 	const struct ionic_qp_rq_answer *rq = &from->rq;
 	u16 flags = be16_to_cpu(sq->flags) | be16_to_cpu(rq->flags);
 	u32 qkey_dest_qpn = be32_to_cpu(sq->qkey_dest_qpn);
+	u8 mtu_log2 = FIELD_GET(IONIC_QP_PMTU_LOG2, rq->state_pmtu);
 
 	attr->qp_state = FIELD_GET(IONIC_QP_STATE, rq->state_pmtu);
 	attr->cur_qp_state = attr->qp_state;
-	attr->path_mtu = FIELD_GET(IONIC_QP_PMTU_LOG2, rq->state_pmtu) - MTU_LOG2(0);
+	/* There is none before it was set, and never one of a datagram QP. */
+	if (mtu_log2 >= MTU_LOG2(IB_MTU_256))
+		attr->path_mtu = mtu_log2 - MTU_LOG2(0);
 	attr->path_mig_state = IB_MIG_MIGRATED;
 	if (qp->dvq.ibqp.qp_type == IB_QPT_RC)
 		attr->dest_qp_num = qkey_dest_qpn;
