@@ -148,6 +148,12 @@ static int reserve(struct dion_ucontext *ctx, struct dvq_pool *pool, enum dvq_wq
 	return 0;
 }
 
+/* Bits that we do not know are dropped, unless it is all or nothing. */
+static bool is_beyond_us(u8 wish)
+{
+	return wish & DVQ_IONIC_CMB_ENABLE && wish & DVQ_IONIC_CMB_REQUIRE && wish & ~KNOWN_WISHES;
+}
+
 /**
  * dion_place() - put a work queue into controller memory if it may and can be there
  * @ctx: whose it will be
@@ -175,9 +181,11 @@ int dion_place(struct dion_ucontext *ctx, struct dvq_pd *pd, enum dvq_wq_kind ki
 		.free_bytes = pool ? dvq_pool_free_bytes(pool) :
 				     max_t(s64, atomic64_read(&dev->dvq.cmb_free), 0),
 	};
-	int ret = -EOPNOTSUPP;
+	int ret;
 
-	if (!(wish & ~KNOWN_WISHES) || !(wish & DVQ_IONIC_CMB_REQUIRE))
+	if (is_beyond_us(wish))
+		ret = -EOPNOTSUPP;
+	else
 		ret = reserve(ctx, pool, kind, wish, &req, wq);
 	dvq_pool_put(pool);
 	return ret;
