@@ -78,7 +78,7 @@ static int revive(void *unused)
 	model_ask(self->model, "back");
 	model_ask(self->model, "inject clear");
 	LAB_NEED(write_file(DRIVER "/bind", pci), "binding again: %s", strerror(errno));
-	LAB_NEED(adapters_find(why, sizeof(why)), "%s", why);
+	LAB_NEED(adapters_find(ADAPTER_EFA, why, sizeof(why)), "%s", why);
 	adapters_open();
 	CHECK(has_interrupts(pci));
 	return 0;

@@ -47,7 +47,7 @@ test_send_bw_srd() { pair ib_send_bw -x 0 -F -c SRD -n 200 -s 4096; }
 test_write_bw_srd() { pair ib_write_bw -x 0 -F -c SRD -n 200 -s 65536; }
 test_read_bw_srd() { pair ib_read_bw -x 0 -F -c SRD -n 200 -s 65536; }
 
-need_adapter
+need_adapter efa
 [ -n "${DVQ_PEER:-}" ] ||
 	skip_all 'needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address'
 tap_run "$@"

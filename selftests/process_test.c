@@ -375,7 +375,7 @@ static int answer_main(void)
 	struct talk talk = { .fd = 3, .transport = SRD };
 	char why[200];
 
-	if (!adapters_find(why, sizeof(why)))
+	if (!adapters_find(ADAPTER_EFA, why, sizeof(why)))
 		return 1;
 	model_leave();
 	adapter_open(peer);
@@ -387,5 +387,5 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "answer"))
 		return answer_main();
-	return efa_test_main(argc, argv);
+	return adapter_test_main(ADAPTER_EFA, argc, argv);
 }

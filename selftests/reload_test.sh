@@ -5,10 +5,9 @@
 # memory. Unloads the dvq_efa module of the running system, so nobody may be using it.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/slab.sh"
 
 loops=${DVQ_RELOADS:-100}
-warm_up=10
-slab_limit=$((64 * 1024))
 
 [ -d /sys/module/dvq_efa ] || skip_all 'dvq_efa is not loaded'
 [ "$(cat /sys/module/dvq_efa/refcnt)" = 0 ] || skip_all 'dvq_efa is in use: close what uses it'
@@ -58,30 +57,9 @@ check_unloaded()
 	equal 'regions' "$(grep -c dvq_efa /proc/iomem)" 0
 }
 
-# Bytes of the kernel's objects, without what the last moments and the allocator's caches hold. Counting
-# objects instead of pages leaves out how they happen to lie.
-slab()
-{
-	local cache
-
-	sync
-	sleep 1
-	echo 3 > /proc/sys/vm/drop_caches
-	sleep 1
-	for cache in /sys/kernel/slab/*/shrink; do
-		echo 1 > "$cache"
-	done
-	awk 'NR > 2 { sum += $2 * $4 } END { print sum }' /proc/slabinfo
-}
-
 reload()
 {
-	local n
-
-	for ((n = 0; n < $1; n++)); do
-		unload || { fail "unloading failed in round $n"; return; }
-		load || { fail "loading failed in round $n"; return; }
-	done
+	unload && load
 }
 
 test_unload_and_load()
@@ -95,14 +73,8 @@ test_unload_and_load()
 
 test_memory_of_many_rounds()
 {
-	local before after
-
-	reload "$warm_up"
-	before=$(slab)
-	reload "$loops"
-	after=$(slab)
-	note "the kernel's objects grew by $((after - before)) bytes in $loops rounds"
-	[ $((after - before)) -lt "$slab_limit" ] || fail 'that is too much'
+	growth "$loops" reload
+	[ "$grown" -lt "$slab_limit" ] || fail 'that is too much'
 	check_loaded
 }
 

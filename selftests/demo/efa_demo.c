@@ -369,7 +369,7 @@ int main(void)
 	char why[200];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!adapters_find(why, sizeof(why))) {
+	if (!adapters_find(ADAPTER_EFA, why, sizeof(why))) {
 		printf("%s\n", why);
 		return 4;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,7 @@
 #include "adapter.h"
 #include "lab.h"
 #include "model.h"
-
-#define VENDOR	"0x1d0f"
+#include "netdev.h"
 
 static struct adapter first, second;
 struct adapter *self, *peer;
@@ -41,25 +41,31 @@ static bool read_sysfs(const struct ibv_device *device, const char *file, char *
 	return ok;
 }
 
-static bool is_efa(const struct ibv_device *device)
+static enum adapter_kind kind_of(const struct ibv_device *device)
 {
 	char vendor[32];
 
-	return read_sysfs(device, "device/vendor", vendor, sizeof(vendor)) &&
-	       !strcmp(vendor, VENDOR);
+	if (!read_sysfs(device, "device/vendor", vendor, sizeof(vendor)))
+		return ADAPTER_ANY;
+	if (!strcmp(vendor, "0x1d0f"))
+		return ADAPTER_EFA;
+	return strcmp(vendor, "0x1dd8") ? ADAPTER_ANY : ADAPTER_IONIC;
 }
 
-static bool driven_by(const struct ibv_device *device, const char *driver)
+/* EFA's driver is that of the PCI function, ionic's that of an auxiliary device of it */
+static bool driven_by_dvq(const struct ibv_device *device)
 {
-	char path[PATH_MAX + 64], target[PATH_MAX];
-	ssize_t len;
+	char pattern[PATH_MAX + 64], target[PATH_MAX] = "";
+	glob_t found;
 
-	snprintf(path, sizeof(path), "%s/device/driver", device->ibdev_path);
-	len = readlink(path, target, sizeof(target) - 1);
-	if (len < 0)
+	snprintf(pattern, sizeof(pattern), kind_of(device) == ADAPTER_EFA ? "%s/device/driver" :
+		 "%s/device/ionic.rdma.*/driver", device->ibdev_path);
+	if (glob(pattern, 0, NULL, &found))
 		return false;
-	target[len] = 0;
-	return !strcmp(strrchr(target, '/') + 1, driver);
+	if (readlink(found.gl_pathv[0], target, sizeof(target) - 1) < 0)
+		target[0] = 0;
+	globfree(&found);
+	return strstr(target, "/dvq_");
 }
 
 static struct ibv_device *by_name(struct ibv_device **list, const char *name)
@@ -69,25 +75,40 @@ static struct ibv_device *by_name(struct ibv_device **list, const char *name)
 	return *list;
 }
 
-static struct ibv_device *next_efa(struct ibv_device **list, const struct ibv_device *but)
+static struct ibv_device *next_of(struct ibv_device **list, enum adapter_kind kind,
+				  const struct ibv_device *but)
 {
-	for (; *list; list++)
-		if (is_efa(*list) && *list != but)
+	for (; *list; list++) {
+		enum adapter_kind found = kind_of(*list);
+
+		if (*list != but && found && (found == kind || kind == ADAPTER_ANY))
 			return *list;
+	}
 	return NULL;
 }
 
-static struct ibv_device *choose(struct ibv_device **list, const char *variable,
-				 const struct ibv_device *but, char *why, unsigned int size)
+static const char *kind_name(enum adapter_kind kind)
+{
+	static const char *const names[] = {
+		[ADAPTER_ANY] = "EFA or ionic", [ADAPTER_EFA] = "EFA", [ADAPTER_IONIC] = "ionic",
+	};
+
+	return names[kind];
+}
+
+static struct ibv_device *choose(struct ibv_device **list, enum adapter_kind kind,
+				 const char *variable, const struct ibv_device *but,
+				 char *why, unsigned int size)
 {
 	const char *name = getenv(variable);
 	struct ibv_device *device;
 
 	if (!name || !*name) {
-		device = next_efa(list, but);
+		device = next_of(list, kind, but);
 		if (!device)
 			snprintf(why, size,
-				 "no EFA adapter: load dvq_efa.ko, or name a device in DVQ_DEV");
+				 "no %s adapter: load dvq's driver, or name a device in DVQ_DEV",
+				 kind_name(kind));
 		return device;
 	}
 	device = by_name(list, name);
@@ -95,32 +116,86 @@ static struct ibv_device *choose(struct ibv_device **list, const char *variable,
 		snprintf(why, size,
 			 "no RDMA device %s: ibv_devices lists those there are; set %s to one",
 			 name, variable);
-	return device;
+	else if (kind != ADAPTER_ANY && kind_of(device) != kind)
+		snprintf(why, size, "%s in %s is no %s adapter", name, variable, kind_name(kind));
+	else
+		return device;
+	return NULL;
 }
 
-bool adapters_find(char *why, unsigned int size)
+static void describe(struct adapter *adapter, struct ibv_device *device)
+{
+	adapter->device = device;
+	adapter->kind = kind_of(device);
+	adapter->dvq = driven_by_dvq(device);
+	if (adapter->kind == ADAPTER_IONIC)
+		netdev_of(device, adapter->netdev);
+}
+
+bool adapters_find(enum adapter_kind kind, char *why, unsigned int size)
 {
 	/* never freed: adapters point into it as long as the program runs */
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_device **list = ibv_get_device_list(NULL), *device;
 
 	if (!list) {
-		snprintf(why, size, "no RDMA devices (%s): load ib_uverbs.ko and dvq_efa.ko",
+		snprintf(why, size, "no RDMA devices (%s): load ib_uverbs.ko and dvq's drivers",
 			 strerror(errno));
 		return false;
 	}
 	self = peer = &first;
-	first.device = choose(list, "DVQ_DEV", NULL, why, size);
-	if (!first.device)
+	device = choose(list, kind, "DVQ_DEV", NULL, why, size);
+	if (!device)
 		return false;
-	first.dvq = driven_by(first.device, "dvq_efa");
-	second.device = choose(list, "DVQ_PEER_DEV", first.device, why, size);
-	if (!second.device)
+	describe(&first, device);
+	device = choose(list, first.kind, "DVQ_PEER_DEV", device, why, size);
+	if (!device)
 		return !getenv("DVQ_PEER_DEV") || !*getenv("DVQ_PEER_DEV");
-	if (second.device != first.device) {
-		second.dvq = driven_by(second.device, "dvq_efa");
+	if (device != first.device) {
+		describe(&second, device);
 		peer = &second;
 	}
 	return true;
+}
+
+static bool port_is_ready(struct adapter *adapter)
+{
+	static const union ibv_gid none;
+
+	return (!adapter->netdev[0] || netdev_has_address(adapter->netdev)) &&
+	       !ibv_query_gid(adapter->context, 1, 0, &adapter->gid) &&
+	       memcmp(&adapter->gid, &none, sizeof(none)) &&
+	       !ibv_query_port(adapter->context, 1, &adapter->port) &&
+	       adapter->port.state == IBV_PORT_ACTIVE;
+}
+
+/* A GID of an ionic comes with an address of its network interface, and peers resolve that address. */
+static void await_port(struct adapter *adapter)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+
+	if (adapter->netdev[0])
+		netdev_up(adapter->netdev);
+	while (!port_is_ready(adapter)) {
+		LAB_NEED(now_ms() < end, "the port of %s does not come up", adapter_name(adapter));
+		sleep_ms(20);
+	}
+}
+
+static void find_model(struct adapter *adapter)
+{
+	uint8_t mac[6];
+	bool found;
+
+	if (adapter->model[0] || !model_present())
+		return;
+	if (adapter->netdev[0]) {
+		netdev_mac(adapter->netdev, mac);
+		found = model_name(mac, sizeof(mac), adapter->model, sizeof(adapter->model));
+	} else {
+		found = model_name(&adapter->gid, sizeof(adapter->gid), adapter->model,
+				   sizeof(adapter->model));
+	}
+	LAB_NEED(found, "the model has no adapter with the address of %s", adapter_name(adapter));
 }
 
 void adapter_open(struct adapter *adapter)
@@ -129,17 +204,13 @@ void adapter_open(struct adapter *adapter)
 
 	adapter->context = ibv_open_device(adapter->device);
 	LAB_NEED(adapter->context, "cannot open %s: %s", adapter_name(adapter), strerror(errno));
-	err = ibv_query_gid(adapter->context, 1, 0, &adapter->gid);
-	LAB_NEED(!err, "ibv_query_gid: %s", strerror(errno));
+	await_port(adapter);
 	err = ibv_query_device(adapter->context, &adapter->attr);
 	LAB_NEED(!err, "ibv_query_device: %s", strerror(err));
-	err = ibv_query_port(adapter->context, 1, &adapter->port);
-	LAB_NEED(!err, "ibv_query_port: %s", strerror(err));
-	err = efadv_query_device(adapter->context, &adapter->efa, sizeof(adapter->efa));
+	err = adapter->kind == ADAPTER_EFA ?
+	      efadv_query_device(adapter->context, &adapter->efa, sizeof(adapter->efa)) : 0;
 	LAB_NEED(!err, "efadv_query_device: %s", strerror(err));
-	if (!adapter->model[0] && model_present())
-		LAB_NEED(model_name(&adapter->gid, adapter->model, sizeof(adapter->model)),
-			 "the model has no adapter with the GID of %s", adapter_name(adapter));
+	find_model(adapter);
 }
 
 void adapter_close(struct adapter *adapter)

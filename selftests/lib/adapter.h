@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The EFA adapters under test. The first is $DVQ_DEV, or else the first found; the
- * peer is $DVQ_PEER_DEV, or else the second found, or else the first again: every
- * test must also hold when an adapter talks to itself.
+ * The adapters under test, both of one kind. The first is $DVQ_DEV, or else the first
+ * found; the peer is $DVQ_PEER_DEV, or else the second found, or else the first again:
+ * every test must also hold when an adapter talks to itself.
  */
 #ifndef SELFTESTS_ADAPTER_H
 #define SELFTESTS_ADAPTER_H
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+enum adapter_kind { ADAPTER_ANY, ADAPTER_EFA, ADAPTER_IONIC };
 
 /**
  * struct adapter - an open adapter and what it says of itself
  *
  * @model: its name on the control channel, "" on hardware: then injections and
  *	counters of the model cannot be had, and the test skips what needs them
- * @dvq: driven by dvq_efa (otherwise by another driver, in the lab the oracle)
+ * @dvq: driven by dvq_efa or dvq_ionic (otherwise by another driver, in the lab the
+ *	oracle)
+ * @netdev: the network interface of an ionic, "" on EFA
+ * @gid: the first one
+ * @efa: of EFA only
  */
 struct adapter {
+	enum adapter_kind kind;
 	struct ibv_device *device;
 	struct ibv_context *context;
 	char model[32];
 	bool dvq;
+	char netdev[IF_NAMESIZE];
 	union ibv_gid gid;
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port;
@@ -34,11 +43,11 @@ struct adapter {
 extern struct adapter *self, *peer;
 
 /* finds them without opening; false with one sentence that says what to do in @why */
-bool adapters_find(char *why, unsigned int size);
+bool adapters_find(enum adapter_kind kind, char *why, unsigned int size);
 /* must succeed */
 void adapters_open(void);
 void adapters_close(void);
-/* an open context of one's own; must succeed */
+/* an open context of one's own; must succeed. The port is up afterwards */
 void adapter_open(struct adapter *adapter);
 void adapter_close(struct adapter *adapter);
 
@@ -52,10 +61,23 @@ static inline bool adapter_can(const struct adapter *adapter, uint32_t caps)
 	return (adapter->efa.device_caps & caps) == caps;
 }
 
-/* largest send in bytes */
+/* largest send in bytes (of an ionic: as a datagram) */
 static inline unsigned int adapter_mtu(const struct adapter *adapter)
 {
-	return adapter->port.max_msg_sz;
+	return adapter->kind == ADAPTER_EFA ? adapter->port.max_msg_sz :
+	       128u << adapter->port.active_mtu;
+}
+
+static inline unsigned int adapter_send_sge(const struct adapter *adapter)
+{
+	return adapter->kind == ADAPTER_EFA ? adapter->efa.max_sq_sge :
+	       (unsigned int)adapter->attr.max_sge;
+}
+
+static inline unsigned int adapter_recv_sge(const struct adapter *adapter)
+{
+	return adapter->kind == ADAPTER_EFA ? adapter->efa.max_rq_sge :
+	       (unsigned int)adapter->attr.max_sge;
 }
 
 #define PORT_COUNTERS	22

@@ -1,36 +1,85 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The EFA adapters under test, for tests in shell: as lib/adapter.h chooses them. Sourced behind
-# tap.sh.
-#
-# need_adapter sets self and peer, names of RDMA devices: $DVQ_DEV and $DVQ_PEER_DEV, or the first
-# two adapters found, or one twice. It skips the program if there is none.
+# The adapters under test, for tests in shell: as lib/adapter.h chooses them. Sourced behind tap.sh.
 
-efa_adapters()
+# adapter_kind DEVICE: efa, ionic, or nothing
+adapter_kind()
 {
-	local dir vendor
+	local vendor
+
+	read -r vendor 2> /dev/null < "/sys/class/infiniband/$1/device/vendor" || return 0
+	case $vendor in
+	0x1d0f) echo efa ;;
+	0x1dd8) echo ionic ;;
+	esac
+}
+
+# adapters_of KIND: the names of all RDMA devices of that kind
+adapters_of()
+{
+	local dir
 
 	for dir in /sys/class/infiniband/*; do
-		read -r vendor 2> /dev/null < "$dir/device/vendor" || continue
-		[ "$vendor" != 0x1d0f ] || echo "${dir##*/}"
+		[ "$(adapter_kind "${dir##*/}")" != "$1" ] || echo "${dir##*/}"
 	done
 }
 
+netdev_of()
+{
+	local netdev
+
+	for netdev in "/sys/class/infiniband/$1/device/net"/*; do
+		echo "${netdev##*/}"
+	done
+}
+
+# Peers resolve the link-local address, of which the first GID is made, so it must not be tentative.
+port_is_up()
+{
+	local port=/sys/class/infiniband/$1/ports/1
+
+	grep -q '^4:' "$port/state" && grep -q '^fe80' "$port/gids/0" &&
+		[ -z "$(ip -6 -o address show dev "$(netdev_of "$1")" tentative)" ]
+}
+
+# port_up DEVICE: what an administrator does
+port_up()
+{
+	local tries=100
+
+	[ "$(adapter_kind "$1")" = ionic ] || return 0
+	ip link set "$(netdev_of "$1")" up || skip_all "cannot set the interface of $1 up"
+	until port_is_up "$1"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || skip_all "the port of $1 does not come up: is there a cable?"
+		sleep 0.1
+	done
+}
+
+# need_adapter efa|ionic|any: sets self and peer, names of RDMA devices ($DVQ_DEV and $DVQ_PEER_DEV, or the
+# first two adapters found, or one twice), and kind; their ports are up. Without one it skips the program.
 need_adapter()
 {
 	local found other
 
-	mapfile -t found < <(efa_adapters)
+	kind=$1
+	[ "$kind" != any ] || kind=$(adapter_kind "${DVQ_DEV:-}")
+	mapfile -t found < <(adapters_of "${kind:-efa}")
+	[ -n "$kind" ] || [ ${#found[@]} != 0 ] || mapfile -t found < <(adapters_of ionic)
 	self=${DVQ_DEV:-${found[0]:-}}
-	[ -n "$self" ] || skip_all 'no EFA adapter: load dvq_efa.ko, or name a device in DVQ_DEV'
+	[ -n "$self" ] ||
+		skip_all "no adapter: load dvq_${kind:-efa or dvq_ionic}, or name a device in DVQ_DEV"
 	[ -d "/sys/class/infiniband/$self" ] ||
 		skip_all "no RDMA device $self: ibv_devices lists them; set DVQ_DEV to one"
+	kind=$(adapter_kind "$self")
 	peer=$self
 	for other in "${found[@]}"; do
 		[ "$peer" != "$self" ] || peer=$other
 	done
 	peer=${DVQ_PEER_DEV:-$peer}
+	port_up "$self"
+	port_up "$peer"
 }
 
 # A test of its own, to be the last one: neither a driver nor a program did what a correct one would

@@ -29,7 +29,9 @@ static int drop_ah(void *object)
 
 struct ibv_ah *ah_try(struct ibv_pd *pd, const union ibv_gid *gid)
 {
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .dgid = *gid } };
+	struct ibv_ah_attr attr = {
+		.is_global = 1, .port_num = 1, .grh = { .dgid = *gid, .hop_limit = 64 },
+	};
 
 	return ibv_create_ah(pd, &attr);
 }
@@ -78,13 +80,20 @@ static void choose_cqs(struct endpoint *endpoint, const struct endpoint_options 
 		endpoint->recv_cq = options->send_cq ?: cq_new(endpoint->adapter, depth, &cq);
 }
 
+/* libionic knows ibv_post_send() only */
+static bool is_plain(const struct adapter *adapter, const struct endpoint_options *options)
+{
+	return options->plain || adapter->kind == ADAPTER_IONIC;
+}
+
 static void fill_attr(struct endpoint *endpoint, const struct endpoint_options *options,
 		      struct ibv_qp_init_attr_ex *attr)
 {
-	const struct efadv_device_attr *efa = &endpoint->adapter->efa;
+	const struct adapter *adapter = endpoint->adapter;
 
 	*attr = (struct ibv_qp_init_attr_ex) {
-		.qp_type = endpoint->transport == UD ? IBV_QPT_UD : IBV_QPT_DRIVER,
+		.qp_type = endpoint->transport == UD ? IBV_QPT_UD :
+			   is_rc(endpoint) ? IBV_QPT_RC : IBV_QPT_DRIVER,
 		.qp_context = endpoint,
 		.pd = endpoint->pd,
 		.send_cq = endpoint->send_cq->cq,
@@ -93,13 +102,13 @@ static void fill_attr(struct endpoint *endpoint, const struct endpoint_options *
 		.cap = {
 			.max_send_wr = options->send_wr ?: ENDPOINT_WR,
 			.max_recv_wr = options->recv_wr ?: ENDPOINT_WR,
-			.max_send_sge = options->send_sge ?: efa->max_sq_sge,
-			.max_recv_sge = options->recv_sge ?: efa->max_rq_sge,
+			.max_send_sge = options->send_sge ?: adapter_send_sge(adapter),
+			.max_recv_sge = options->recv_sge ?: adapter_recv_sge(adapter),
 			.max_inline_data = options->inline_data,
 		},
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 	};
-	if (options->plain)
+	if (is_plain(endpoint->adapter, options))
 		return;
 	attr->comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	attr->send_ops_flags = endpoint_send_ops(endpoint->adapter, endpoint->transport);
@@ -117,7 +126,7 @@ static struct ibv_qp *create_qp(struct endpoint *endpoint, const struct endpoint
 	struct ibv_qp *qp;
 
 	fill_attr(endpoint, options, &attr);
-	qp = endpoint->transport == UD ? ibv_create_qp_ex(context, &attr) :
+	qp = attr.qp_type != IBV_QPT_DRIVER ? ibv_create_qp_ex(context, &attr) :
 	     efadv_create_qp_ex(context, &attr, &efa, sizeof(efa));
 	endpoint->cap = attr.cap;
 	return qp;
@@ -146,6 +155,7 @@ struct endpoint *endpoint_try(const struct adapter *adapter,
 	endpoint->adapter = adapter;
 	endpoint->transport = options->transport;
 	endpoint->qkey = options->qkey ?: ENDPOINT_QKEY;
+	endpoint->connection = options->connection;
 	endpoint->pd = options->pd ?: pd_new(adapter);
 	choose_cqs(endpoint, options);
 	endpoint->qp = create_qp(endpoint, options);
@@ -156,9 +166,9 @@ struct endpoint *endpoint_try(const struct adapter *adapter,
 		return NULL;
 	}
 	lab_hold(drop, endpoint);
-	if (!options->plain)
+	if (!is_plain(adapter, options))
 		endpoint->ex = ibv_qp_to_qp_ex(endpoint->qp);
-	state = options->state ?: IBV_QPS_RTS;
+	state = options->state ?: is_rc(endpoint) ? IBV_QPS_INIT : IBV_QPS_RTS;
 	for (int next = IBV_QPS_INIT; options->state != ENDPOINT_RESET && next <= (int)state;
 	     next++) {
 		err = endpoint_step(endpoint, next, options->rnr_retry);
@@ -186,6 +196,11 @@ int endpoint_step(struct endpoint *endpoint, enum ibv_qp_state state, unsigned i
 	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1, .qkey = endpoint->qkey };
 	int mask = IBV_QP_STATE;
 
+	if (is_rc(endpoint)) {
+		mask = connection_step(&endpoint->connection, endpoint->adapter, state,
+				       &endpoint->remote, &attr);
+		return ibv_modify_qp(endpoint->qp, &attr, mask);
+	}
 	if (state == IBV_QPS_INIT)
 		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
 	if (state == IBV_QPS_RTS && endpoint->qp->state == IBV_QPS_RTR)
@@ -223,11 +238,30 @@ struct address endpoint_address(const struct endpoint *endpoint)
 		.gid = endpoint->adapter->gid,
 		.qpn = endpoint->qp->qp_num,
 		.qkey = endpoint->qkey,
+		.psn = endpoint->connection.psn ?: CONNECTION_PSN,
 	};
+}
+
+int endpoint_connect(struct endpoint *endpoint, const struct address *to)
+{
+	int err;
+
+	if (endpoint->qp->state != IBV_QPS_INIT)
+		return 0;
+	endpoint->remote = *to;
+	err = endpoint_step(endpoint, IBV_QPS_RTR, 0);
+	return err ?: endpoint_step(endpoint, IBV_QPS_RTS, 0);
 }
 
 struct route route_to(struct endpoint *from, const struct address *to)
 {
+	int err;
+
+	if (is_rc(from)) {
+		err = endpoint_connect(from, to);
+		LAB_NEED(!err, "connecting to QP %u: %s", to->qpn, strerror(err));
+		return (struct route) { .qpn = to->qpn };
+	}
 	return (struct route) {
 		.ah = ah_new(from->pd, &to->gid), .qpn = to->qpn, .qkey = to->qkey,
 	};

@@ -5,6 +5,9 @@
  *	struct endpoint *a = endpoint_new(self, &(struct endpoint_options) { .transport = SRD });
  *	struct endpoint *b = endpoint_new(peer, ...);
  *	struct route to_b = route_new(a, b);
+ *
+ * An RC queue pair comes as far as INIT by itself. Its way to a peer is a connection:
+ * the first route from it makes it, and there is no second one.
  */
 #ifndef SELFTESTS_ENDPOINT_H
 #define SELFTESTS_ENDPOINT_H
@@ -15,15 +18,17 @@
 #include <stdint.h>
 
 #include "adapter.h"
+#include "connection.h"
 #include "cq.h"
 
-enum transport { SRD, UD };
+/* what is reliable is SRD on EFA and RC on ionic */
+enum transport { RELIABLE, UD, SRD = RELIABLE, RC = RELIABLE };
 
 #define ENDPOINT_QKEY	0x1badcafe
 #define ENDPOINT_WR	64		/* usual depth of both queues */
 
 /* for struct endpoint_options.rnr_retry, where 0 means "do not set it" */
-#define RNR_RETRY(n)	((n) + 1)
+#define RNR_RETRY(n)	RETRY(n)
 
 /**
  * struct endpoint_options - what is not zero deviates from the usual
@@ -39,8 +44,10 @@ enum transport { SRD, UD };
  * @flags: EFADV_QP_FLAGS_*
  * @wr_flags: EFADV_WR_EX_*
  * @qkey: ENDPOINT_QKEY
- * @rnr_retry: RNR_RETRY(n)
- * @state: how far to go, IBV_QPS_RTS; ENDPOINT_RESET: not at all
+ * @rnr_retry: RNR_RETRY(n) of SRD
+ * @connection: of RC
+ * @state: how far to go, IBV_QPS_RTS; ENDPOINT_RESET: not at all. Where a connection
+ *	must be made first: IBV_QPS_INIT
  */
 struct endpoint_options {
 	enum transport transport;
@@ -57,6 +64,7 @@ struct endpoint_options {
 	uint64_t wr_flags;
 	uint32_t qkey;
 	unsigned int rnr_retry;
+	struct connection connection;
 	int state;
 };
 
@@ -71,9 +79,16 @@ struct endpoint {
 	struct ibv_qp_ex *ex;		/* NULL: plain */
 	struct ibv_qp_cap cap;		/* as granted */
 	uint32_t qkey;
+	struct connection connection;
+	struct address remote;		/* of RC, once there is a route */
 };
 
-/* must succeed; undone at the end of the test. @options: NULL: an SRD QP */
+static inline bool is_rc(const struct endpoint *endpoint)
+{
+	return endpoint->transport == RC && endpoint->adapter->kind == ADAPTER_IONIC;
+}
+
+/* must succeed; undone at the end of the test. @options: NULL: a reliable QP */
 struct endpoint *endpoint_new(const struct adapter *adapter,
 			      const struct endpoint_options *options);
 /* the same, but a failure to create the QP is a result: NULL and errno */
@@ -93,12 +108,14 @@ enum ibv_qp_state endpoint_state(struct endpoint *endpoint);
 uint64_t endpoint_send_ops(const struct adapter *adapter, enum transport transport);
 static inline bool can_read(const struct adapter *adapter)
 {
-	return adapter_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_READ);
+	return adapter->kind == ADAPTER_IONIC ||
+	       adapter_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_READ);
 }
 
 static inline bool can_write(const struct adapter *adapter)
 {
-	return adapter_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE);
+	return adapter->kind == ADAPTER_IONIC ||
+	       adapter_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE);
 }
 
 /* ibv_alloc_pd, ibv_create_ah to @gid; must succeed; undone at the end of the test */
@@ -106,19 +123,11 @@ struct ibv_pd *pd_new(const struct adapter *adapter);
 struct ibv_ah *ah_new(struct ibv_pd *pd, const union ibv_gid *gid);
 /* the same, but a failure is a result: NULL and errno; not undone */
 struct ibv_ah *ah_try(struct ibv_pd *pd, const union ibv_gid *gid);
-/* the device's number */
+/* the device's number; of EFA */
 uint16_t ah_number(struct ibv_ah *ah);
 
 /**
- * struct address - how an endpoint is reached; may be sent to another process
- */
-struct address {
-	union ibv_gid gid;
-	uint32_t qpn, qkey;
-};
-
-/**
- * struct route - where a send goes
+ * struct route - where a send goes; of an RC queue pair that is no news
  */
 struct route {
 	struct ibv_ah *ah;
@@ -126,6 +135,8 @@ struct route {
 };
 
 struct address endpoint_address(const struct endpoint *endpoint);
+/* RC: to RTR and RTS, if it is not there yet. 0 or an errno */
+int endpoint_connect(struct endpoint *endpoint, const struct address *to);
 struct route route_new(struct endpoint *from, const struct endpoint *to);
 struct route route_to(struct endpoint *from, const struct address *to);
 

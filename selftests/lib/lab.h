@@ -18,7 +18,7 @@
 #define PATIENCE_MS	20000	/* for whatever must happen; a TCG guest is slow */
 #define QUIET_MS	30	/* for what must not happen */
 
-/* ends the running test (in a child process: the process); in efa_test.h */
+/* ends the running test (in a child process: the process); in adapter_test.h */
 __attribute__((noreturn, format(printf, 3, 4)))
 void lab_fail(const char *file, int line, const char *fmt, ...);
 /* notes a failure and goes on */

@@ -115,20 +115,29 @@ bool model_try(const char *target, const char **text, const char *fmt, ...)
 	return ok;
 }
 
-bool model_name(const void *gid, char *name, unsigned int size)
+/* bytes of an address as the model writes it: a GID, a MAC address, or 0 */
+static size_t parse_address(const char *text, uint8_t *address)
+{
+	if (inet_pton(AF_INET6, text, address) == 1)
+		return 16;
+	return sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &address[0], &address[1],
+		      &address[2], &address[3], &address[4], &address[5]) == 6 ? 6 : 0;
+}
+
+bool model_name(const void *address, size_t len, char *name, unsigned int size)
 {
 	char *list = strdup(model_ask("*", "list"));
 	char *rest = list;
 	bool found = false;
 
 	LAB_NEED(list, "no memory");
-	/* "efa0 efa fe80:...:1 attached; efa1 ..." */
+	/* "efa0 efa fe80:...:1 attached; ionic0 ionic 02:...:01 attached; ..." */
 	while (rest && !found) {
-		char *device = strsep(&rest, ";"), type[64], address[64], word[64];
-		struct in6_addr addr;
+		char *device = strsep(&rest, ";"), type[64], text[64], word[64];
+		uint8_t bytes[16];
 
-		if (sscanf(device, "%63s %63s %63s", word, type, address) != 3 ||
-		    inet_pton(AF_INET6, address, &addr) != 1 || memcmp(&addr, gid, sizeof(addr)))
+		if (sscanf(device, "%63s %63s %63s", word, type, text) != 3 ||
+		    parse_address(text, bytes) != len || memcmp(bytes, address, len))
 			continue;
 		snprintf(name, size, "%s", word);
 		found = true;

@@ -10,6 +10,7 @@
 #define SELFTESTS_MODEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MODEL_PORT	"/dev/virtio-ports/dvq.ctl"
@@ -29,8 +30,8 @@ const char *model_ask(const char *target, const char *fmt, ...);
 __attribute__((format(printf, 3, 4)))
 bool model_try(const char *target, const char **answer, const char *fmt, ...);
 
-/* what the model calls the adapter with this GID (16 bytes); false: it has none such */
-bool model_name(const void *gid, char *name, unsigned int size);
+/* what the model calls the adapter with this GID (16 bytes) or MAC address (6); false: it has none such */
+bool model_name(const void *address, size_t len, char *name, unsigned int size);
 
 /**
  * struct model_stats - all counters of one adapter at one moment

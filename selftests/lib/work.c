@@ -76,7 +76,38 @@ int post_block(struct endpoint *endpoint, const struct work *work, unsigned int 
 	return ibv_wr_complete(qp);
 }
 
-static void fill_wr(struct ibv_send_wr *wr, const struct work *work)
+static void fill_connected(struct ibv_send_wr *wr, const struct work *work)
+{
+	switch (work->opcode) {
+	case IBV_WR_RDMA_READ:
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		wr->wr.rdma.remote_addr = work->remote_addr;
+		wr->wr.rdma.rkey = work->rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wr->wr.atomic.remote_addr = work->remote_addr;
+		wr->wr.atomic.rkey = work->rkey;
+		wr->wr.atomic.compare_add = work->compare_add;
+		wr->wr.atomic.swap = work->swap;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		wr->invalidate_rkey = work->invalidate;
+		break;
+	case IBV_WR_BIND_MW:
+		wr->bind_mw.mw = work->bind.mw;
+		wr->bind_mw.rkey = work->bind.rkey;
+		wr->bind_mw.bind_info = work->bind.info;
+		break;
+	default:
+		break;
+	}
+}
+
+static void fill_wr(const struct endpoint *endpoint, struct ibv_send_wr *wr,
+		    const struct work *work)
 {
 	*wr = (struct ibv_send_wr) {
 		.wr_id = work->id,
@@ -85,12 +116,14 @@ static void fill_wr(struct ibv_send_wr *wr, const struct work *work)
 		.opcode = work->opcode,
 		.send_flags = send_flags(work) | (work->inlined ? IBV_SEND_INLINE : 0),
 		.imm_data = htonl(work->imm),
-		.wr.ud = {
-			.ah = work->to.ah,
-			.remote_qpn = work->to.qpn,
-			.remote_qkey = work->to.qkey,
-		},
 	};
+	if (is_rc(endpoint)) {
+		fill_connected(wr, work);
+		return;
+	}
+	wr->wr.ud.ah = work->to.ah;
+	wr->wr.ud.remote_qpn = work->to.qpn;
+	wr->wr.ud.remote_qkey = work->to.qkey;
 }
 
 int post_list(struct endpoint *endpoint, const struct work *work, unsigned int n,
@@ -100,7 +133,7 @@ int post_list(struct endpoint *endpoint, const struct work *work, unsigned int n
 	int err;
 
 	for (unsigned int i = 0; i < n; i++) {
-		fill_wr(&wr[i], &work[i]);
+		fill_wr(endpoint, &wr[i], &work[i]);
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
 	}
 	err = ibv_post_send(endpoint->qp, wr, &bad);
@@ -158,4 +191,34 @@ struct work rdma_work(enum ibv_wr_opcode opcode, const struct route *to, uint64_
 		.remote_addr = buffer_addr(remote, remote_off), .rkey = remote->mr->rkey,
 		.to = *to,
 	};
+}
+
+struct work atomic_work(enum ibv_wr_opcode opcode, const struct route *to, uint64_t id,
+			const struct buffer *local, size_t off, const struct buffer *remote,
+			size_t remote_off, uint64_t compare_add, uint64_t swap)
+{
+	struct work work = rdma_work(opcode, to, id, local, off, 8, remote, remote_off);
+
+	work.compare_add = compare_add;
+	work.swap = swap;
+	return work;
+}
+
+struct work bind_work(uint64_t id, struct ibv_mw *mw, uint32_t rkey, struct ibv_mr *mr,
+		      uint64_t addr, size_t len, unsigned int access)
+{
+	return (struct work) {
+		.opcode = IBV_WR_BIND_MW, .id = id,
+		.bind = {
+			.mw = mw, .rkey = rkey,
+			.info = {
+				.mr = mr, .addr = addr, .length = len, .mw_access_flags = access,
+			},
+		},
+	};
+}
+
+struct work invalidate_work(uint64_t id, uint32_t rkey)
+{
+	return (struct work) { .opcode = IBV_WR_LOCAL_INV, .id = id, .invalidate = rkey };
 }
