@@ -10,7 +10,7 @@ here=${BASH_SOURCE[0]%/*}
 
 packaged=/usr/share/doc/rdma-core/tests
 
-need_adapter
+need_adapter any
 [ -d "$packaged" ] || skip_all "no $packaged: install rdma-core with its documentation"
 python3 -c 'import pyverbs' 2> /dev/null || skip_all 'no pyverbs: install python3-pyverbs'
 
@@ -23,4 +23,4 @@ trap 'rm -rf "$work"' EXIT
 cp -r "$packaged" "$work/tests"
 find "$work/tests" -name '*.gz' -exec gunzip {} +
 
-"$here/lib/pyverbs_tap.py" "$work/tests" "$self" "$here/pyverbs-skips" --seed "${DVQ_SEED:-1}" "$@"
+"$here/lib/pyverbs_tap.py" "$work/tests" "$self" "$here/pyverbs-skips-$kind" --seed "${DVQ_SEED:-1}" "$@"

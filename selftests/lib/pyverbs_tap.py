@@ -5,8 +5,9 @@
 Runs rdma-core's own Python tests, which lie in the directory TESTS, on DEVICE and says what they
 said in the Test Anything Protocol. Only tests that ran are counted; the others are listed with their
 reasons. EXPLAINED lists the reasons that are in order: lines of a Python regular expression for the
-reason, a tab and the explanation. A test that is skipped for another reason is a failure. The tests
-throw dice: --seed makes them fall the same way again. NAMEs are tests as they are called here.
+reason, a tab and the explanation. A test that is skipped for another reason is a failure. Where "not
+run:" stands before the expression it is for the names of tests, which are left out. The tests throw
+dice: --seed makes them fall the same way again. NAMEs are tests as they are called here.
 """
 
 import argparse
@@ -47,14 +48,35 @@ class Recorder(unittest.TestResult):
         self.failed.append((test.id(), "was expected to fail, and did not"))
 
 
+NOT_RUN = "not run:"
+
+
 def load_explanations(path):
-    explained = []
+    """Two lists of (expression, explanation): for reasons, and for names of tests not to run."""
+    explained, not_run = [], []
     with open(path, encoding="utf-8") as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
                 pattern, text = line.rstrip("\n").split("\t", 1)
-                explained.append((re.compile(pattern), text.strip()))
-    return explained
+                rules = not_run if pattern.startswith(NOT_RUN) else explained
+                pattern = pattern.removeprefix(NOT_RUN).strip()
+                rules.append((re.compile(pattern), text.strip()))
+    return explained, not_run
+
+
+def leave_out(suite, not_run):
+    """The suite without what is not to run; the names of that are printed with the reason."""
+    kept = unittest.TestSuite()
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            kept.addTest(leave_out(test, not_run))
+            continue
+        text = explain(test.id(), not_run)
+        if text:
+            print(f"# not run {test.id().removeprefix('tests.')}: {text}")
+        else:
+            kept.addTest(test)
+    return kept
 
 
 def load_tests(directory, device, names):
@@ -115,10 +137,11 @@ def main():
     arguments = parser.parse_args()
 
     sys.dont_write_bytecode = True
-    explained = load_explanations(arguments.explained)
+    explained, not_run = load_explanations(arguments.explained)
     suite = load_tests(arguments.tests, arguments.device, arguments.names)
     print("TAP version 13")
     print(f"# seed {arguments.seed}")
+    suite = leave_out(suite, not_run)
     random.seed(arguments.seed)
     result = Recorder()
     sys.stdout.flush()
