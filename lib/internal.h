@@ -132,6 +132,22 @@ int dvq_efa_rq_fill(struct dvq_efa_rq *rq, const struct dvq_qp_info *info,
 int dvq_efa_cq_fill(struct dvq_efa_cq *cq, const struct dvq_cq_info *info, uint64_t ring,
 		    uint64_t doorbell);
 
+/* ---- ionic_ring.c: the same of ionic ------------------------------------------------------ */
+
+/* where the parts of a work queue are; @cmb 0: it is not in controller memory */
+struct dvq_ionic_places {
+	uint64_t ring, cmb, doorbell;
+	bool ud;
+};
+
+int dvq_ionic_sq_fill(struct dvq_ionic_sq *sq, const struct dvq_qp_info *info,
+		      const struct dvq_wq_info *wq, uint32_t wqe_version,
+		      const struct dvq_ionic_places *at);
+int dvq_ionic_rq_fill(struct dvq_ionic_rq *rq, const struct dvq_qp_info *info,
+		      const struct dvq_wq_info *wq, const struct dvq_ionic_places *at);
+/* one more ring of a CQ that began as zeros; the doorbell is the caller's to fill */
+int dvq_ionic_cq_add(struct dvq_ionic_cq *cq, const struct dvq_cq_info *info);
+
 /* ---- stock.c: the stock library ------------------------------------------------------- */
 
 struct efadv_ah_attr;

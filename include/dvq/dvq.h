@@ -3,7 +3,7 @@
  * libdvq: what the kernel knows of the queues of a program, and rings to post to.
  *
  * The library stands on public libibverbs alone. Objects are made, modified and
- * destroyed with the verbs (and efadv.h); here they are asked about and opened.
+ * destroyed with the verbs (and efadv.h, ionic_dv.h); here they are asked about and opened.
  *
  * Every int result is 0 or a positive errno. Beside what the kernel answers (the table
  * at the top of rdma/dvq-abi.h) there are
@@ -28,6 +28,7 @@
 #include <rdma/dvq-abi.h>
 
 #include <dvq/efa.h>
+#include <dvq/ionic.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -155,6 +156,56 @@ int dvq_efa_cq_open(struct ibv_cq *cq, struct dvq_efa_cq *ring, uint32_t size);
 
 /* As dvq_efa_sq_close(). */
 void dvq_efa_cq_close(struct dvq_efa_cq *ring);
+
+/* ---- ionic rings ------------------------------------------------------------------------ */
+
+/**
+ * dvq_ionic_sq_open() - find and map a send queue and fill its ring struct
+ * @qp: an RC or UD QP of an ionic adapter
+ * @sq: the caller's; may be copied elsewhere afterwards, before dvq_ionic_cq_attach()
+ * @size: sizeof(*sq)
+ *
+ * Wherever the queue is: in host memory, or in controller memory with or without an express
+ * doorbell; posting is the same. A ring belongs to one poster. From now on do not post to
+ * the queue through the verbs, nor poll its CQ through them; open it before it is used,
+ * and after the QP went through RESET close it and open it again.
+ *
+ * The mappings are not inherited by fork(). The ring in host memory is the provider's and
+ * goes with the QP.
+ *
+ * Return: 0; EINVAL if the QP has no send queue; EBUSY if it was posted to since the QP left
+ * RESET; EOPNOTSUPP if the process does not see its memory; the errno of the mapping.
+ */
+int dvq_ionic_sq_open(struct ibv_qp *qp, struct dvq_ionic_sq *sq, uint32_t size);
+
+/**
+ * dvq_ionic_sq_close() - unmap what dvq_ionic_sq_open() mapped
+ * @sq: the struct that was filled, or a copy of it; NULL and a closed one are fine
+ *
+ * Before the QP is destroyed or after, but before the device is closed.
+ */
+void dvq_ionic_sq_close(struct dvq_ionic_sq *sq);
+
+/* As dvq_ionic_sq_open() and dvq_ionic_sq_close(), of the receive queue. */
+int dvq_ionic_rq_open(struct ibv_qp *qp, struct dvq_ionic_rq *rq, uint32_t size);
+void dvq_ionic_rq_close(struct dvq_ionic_rq *rq);
+
+/**
+ * dvq_ionic_cq_open() - find a completion queue and fill its ring struct
+ * @cq: a CQ of an ionic adapter
+ * @ring: the caller's; may be copied elsewhere, before dvq_ionic_cq_set_qps()
+ * @size: sizeof(*ring)
+ *
+ * The rings of all its pipelines. Poll it either through this or through the verbs, and open
+ * it before the first poll and before it is armed. A CQ must have room for all requests of
+ * all its queues that can be outstanding at one time.
+ *
+ * Return: 0; EOPNOTSUPP if the process does not see its memory; the errno of the mapping.
+ */
+int dvq_ionic_cq_open(struct ibv_cq *cq, struct dvq_ionic_cq *ring, uint32_t size);
+
+/* As dvq_ionic_sq_close(). */
+void dvq_ionic_cq_close(struct dvq_ionic_cq *ring);
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,12 @@ DVQ_INLINE void dvq_doorbell32(uint64_t address, uint32_t value)
 	dvq_trace_doorbell(address, value);
 }
 
+DVQ_INLINE void dvq_doorbell64(uint64_t address, uint64_t value)
+{
+	*(volatile uint64_t *)(uintptr_t)address = value;
+	dvq_trace_doorbell(address, value);
+}
+
 /*
  * A CPU reads an entry behind a fence, when the device is done with it, so the compiler
  * may do as it likes; a GPU must not take it from a cache.

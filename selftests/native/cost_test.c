@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instructions per request and per completion, counted one by one on the real processor:
- * a child runs a burst of 16 between two breakpoints, the parent steps it through. The
- * numbers repeat exactly, so a change that makes the data path longer fails here.
+ * Instructions per request and per completion of EFA; cost.h counts them.
  *
  * The limits are the goals of the project plus what is the burst's own: its loop and the
  * loading of what it is given, and what compilers differ by (CALLER).
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "cost.h"
 #include "rings.h"
 
-#define BURST	16
-#define WARM_UP	3
-#define MEASURE	4
 #define CALLER	8	/* index, address, compare, jump, a share of calling; two of slack */
 #define FROM_MEMORY 8	/* loads of the request's eight values, where they are not at hand */
-
-/* the parent sees it as a stop that is no single step */
-#ifdef __x86_64__
-#define BREAKPOINT()	__asm__ volatile("int3" ::: "memory")
-#else
-#define BREAKPOINT()	abort()
-#endif
 
 struct request {
 	struct dvq_efa_dest dest;
@@ -52,7 +34,7 @@ struct burst {
 	{										\
 		const struct burst values = *from, *const b = &values;			\
 											\
-		for (uint64_t i = 0; i < BURST; i++) {					\
+		for (uint64_t i = 0; i < COST_BURST; i++) {					\
 			struct dvq_efa_wr wr;						\
 			int ret;							\
 											\
@@ -89,7 +71,7 @@ __attribute__((noinline)) static int send_list(struct rings *r, const struct bur
 {
 	const struct request *request = b->list;
 
-	for (uint64_t i = 0; i < BURST; i++, request++) {
+	for (uint64_t i = 0; i < COST_BURST; i++, request++) {
 		struct dvq_efa_wr wr;
 		int ret;
 
@@ -109,7 +91,7 @@ __attribute__((noinline)) static int receive_one(struct rings *r, const struct b
 {
 	const struct burst values = *from, *const b = &values;
 
-	for (uint64_t i = 0; i < BURST; i++) {
+	for (uint64_t i = 0; i < COST_BURST; i++) {
 		struct dvq_efa_sge sge = { .addr = b->address + i * 64, .length = b->length,
 					   .lkey = b->lkey };
 		int ret = dvq_efa_rq_post(&r->rq, &sge, 1, i);
@@ -123,10 +105,10 @@ __attribute__((noinline)) static int receive_one(struct rings *r, const struct b
 
 __attribute__((noinline)) static int poll_burst(struct rings *r, const struct burst *b)
 {
-	static struct dvq_efa_wc wc[BURST];
+	static struct dvq_efa_wc wc[COST_BURST];
 
 	(void)b;
-	return dvq_efa_cq_poll(&r->cq, wc, BURST) != BURST;
+	return dvq_efa_cq_poll(&r->cq, wc, COST_BURST) != COST_BURST;
 }
 
 /* ---- the child --------------------------------------------------------------------- */
@@ -155,13 +137,13 @@ static struct rings *open_row(const struct row *row)
 
 static void complete(struct rings *r, const struct row *row)
 {
-	for (uint32_t i = 0; i < BURST; i++) {
+	for (uint32_t i = 0; i < COST_BURST; i++) {
 		if (row->post == receive_one)
 			rings_recv_done(r, 0, r->qp.qp_num,
-					rings_desc(r, (r->rq.descs - BURST + i) % 256).req_id, 64);
+					rings_desc(r, (r->rq.descs - COST_BURST + i) % 256).req_id, 64);
 		else
 			rings_send_done(r, 0, r->qp.qp_num,
-					rings_wqe_id(r, (r->sq.rung - BURST + i) % 256), 0);
+					rings_wqe_id(r, (r->sq.rung - COST_BURST + i) % 256), 0);
 	}
 }
 
@@ -172,91 +154,39 @@ static void run(int (*what)(struct rings *r, const struct burst *b), struct ring
 	int ret;
 
 	if (measured)
-		BREAKPOINT();
+		COST_BREAKPOINT();
 	ret = what(r, b);
 	if (measured)
-		BREAKPOINT();
+		COST_BREAKPOINT();
 	if (ret)
 		_exit(1);
 }
 
-static void child(const struct row *row)
+static void child(const void *arg)
 {
+	const struct row *row = arg;
 	struct burst b = { .ah = 3, .qp_num = 4, .qkey = 5, .lkey = 6, .rkey = 7, .length = 64,
-			   .hints = 1, .address = 0x10000, .data = calloc(BURST, 32),
-			   .list = calloc(BURST, sizeof(*b.list)) };
+			   .hints = 1, .address = 0x10000, .data = calloc(COST_BURST, 32),
+			   .list = calloc(COST_BURST, sizeof(*b.list)) };
 	struct rings *r = open_row(row);
 
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-		_exit(2);
-	for (int i = 0; i < WARM_UP + MEASURE; i++) {
-		run(row->post, r, &b, i >= WARM_UP && !row->poll);
+	cost_watch_me();
+	for (int i = 0; i < COST_WARM_UP + COST_MEASURE; i++) {
+		run(row->post, r, &b, i >= COST_WARM_UP && !row->poll);
 		complete(r, row);
-		run(poll_burst, r, &b, i >= WARM_UP && row->poll);
+		run(poll_burst, r, &b, i >= COST_WARM_UP && row->poll);
 	}
 	_exit(0);
 }
 
-/* ---- the parent -------------------------------------------------------------------- */
-
-static bool is_step(pid_t pid)
-{
-	siginfo_t info;
-
-	return !ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) && info.si_code == TRAP_TRACE;
-}
-
-/* instructions between the breakpoints, per request; negative: it did not work */
-static double count(const struct row *row)
-{
-	unsigned long steps = 0, bursts = 0;
-	bool inside = false;
-	int status;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		child(row);
-	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		if (WSTOPSIG(status) != SIGTRAP) {
-			kill(pid, SIGKILL);
-			continue;
-		}
-		if (is_step(pid)) {
-			steps++;
-		} else {
-			bursts += inside;
-			inside = !inside;
-		}
-		ptrace(inside ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, NULL, NULL);
-	}
-	if (!WIFEXITED(status) || WEXITSTATUS(status) || bursts != MEASURE)
-		return -1;
-	return (double)steps / MEASURE / BURST;
-}
-
-static void check(const struct row *row)
-{
-#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-	(void)count;
-	(void)row;
-	SKIP("counts optimised code without sanitizers on x86-64 only");
-#else
-	double n = count(row);
-
-	REQUIRE(n > 0);
-	printf("# %s: %.1f instructions\n", row->name, n);
-	CHECK(n <= row->limit);
-#endif
-}
+/* ---- the tests ------------------------------------------------------------------------ */
 
 #define ROW(test, ...)							\
 	TEST(test)							\
 	{								\
 		static const struct row row = { #test, __VA_ARGS__ };	\
 									\
-		check(&row);						\
+		cost_check(row.name, row.limit, child, &row);		\
 	}
 
 ROW(send_of_one_buffer, send_one, 64, .limit = 50 + CALLER)

@@ -23,11 +23,11 @@ static inline void trace_add(const char *word)
 	snprintf(trace_log + used, sizeof(trace_log) - used, "%s%s", used ? " " : "", word);
 }
 
-static inline void trace_add_doorbell(unsigned int value)
+static inline void trace_add_doorbell(unsigned long long value)
 {
 	char word[32];
 
-	snprintf(word, sizeof(word), "db:%#x", value);
+	snprintf(word, sizeof(word), "db:%#llx", value);
 	trace_add(word);
 }
 

@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Ionic completion queue: a ring on each hardware pipeline that the CQ was created for, in
+ * host memory that the adapter writes. A QP delivers to the ring of its own pipeline.
+ *
+ * An entry is new when its color bit is the lap's. An entry of a send queue may end many
+ * requests or, while an earlier one is still out, none to be reported yet; so a poll takes
+ * entries while there is room for what they end, and a queue that has more to report than
+ * there was room for waits in a list.
+ *
+ * Whose an entry is, a table says that the caller keeps with dvq_ionic_cq_attach() and
+ * dvq_ionic_cq_detach(). Entries of other QPs are taken off the ring, counted in @stale, and
+ * not reported.
+ *
+ * The first error of a queue is followed by its flush: everything that is still out is
+ * reported as flushed once the rings are empty, signaled or not, and so is what is posted
+ * after it.
+ *
+ * One thread polls, attaches, detaches and posts to the queues of a CQ at a time.
+ */
+#ifndef DVQ_IONIC_CQ_H
+#define DVQ_IONIC_CQ_H
+
+#include <dvq/ionic/rq.h>
+#include <dvq/ionic/sq.h>
+
+#define DVQ_IONIC_PIPELINES	2
+#define DVQ_IONIC_NO_QP		0xffffffu	/* never a QP number */
+
+/*
+ * Entries taken before the adapter is told; CQs have 100 more than what was asked for, so this
+ * many can be outstanding.
+ */
+#define DVQ_IONIC_CQ_CREDIT	64
+
+/* A row of the table: whose the completions of a QP number are. */
+struct dvq_ionic_cq_qp {
+	uint64_t send;		/* address of the struct dvq_ionic_reqs, or 0 */
+	uint64_t recv;
+	uint32_t qp_num;	/* DVQ_IONIC_NO_QP: the row is free */
+	uint32_t reserved;
+};
+
+/**
+ * struct dvq_ionic_cq_ring - the ring of a completion queue on one pipeline
+ * @ring: address of the first entry; 0: there is no ring on this pipeline
+ * @db_value: what is stored to the doorbell, without ring and index
+ * @mask: entries - 1
+ * @consumed: entries taken; counts run freely
+ * @rung: value of @consumed at the last doorbell
+ * @credit: entries that are taken before the next
+ * @armed: times that an event was asked for
+ * @armed_solicited: the same for solicited completions only
+ */
+struct dvq_ionic_cq_ring {
+	uint64_t ring;
+	uint64_t db_value;
+	uint32_t mask;
+	uint32_t consumed;
+	uint32_t rung;
+	uint32_t credit;
+	uint32_t armed;
+	uint32_t armed_solicited;
+};
+
+/**
+ * struct dvq_ionic_cq - a completion queue
+ * @version: DVQ_IONIC_RING_VERSION
+ * @size: bytes of this struct that the library knew
+ * @doorbell: address of the doorbell, which both rings share, write-only
+ * @qps: address of the table of struct dvq_ionic_cq_qp
+ * @qp_mask: rows of the table - 1
+ * @stale: entries dropped: of QPs that are not attached
+ * @bad: entries dropped: they say what cannot be
+ * @next_ring: where the next poll begins
+ * @list: address of the first queue that has more to report, or has failed
+ * @ring: the rings
+ * @uid: the kernel's name for the CQ
+ * @db_map: start of the doorbell's mapping
+ * @db_map_length: its length
+ */
+struct dvq_ionic_cq {
+	uint32_t version;
+	uint32_t size;
+	uint64_t doorbell;
+	uint64_t qps;
+	uint32_t qp_mask;
+	uint32_t stale;
+	uint32_t bad;
+	uint32_t next_ring;
+	uint64_t list;
+	struct dvq_ionic_cq_ring ring[DVQ_IONIC_PIPELINES];
+	uint64_t uid;
+	uint64_t db_map;
+	uint64_t db_map_length;
+};
+
+/* struct dvq_ionic_wc.flags */
+#define DVQ_IONIC_WC_IMM	0x01	/* imm is an immediate */
+#define DVQ_IONIC_WC_INV	0x02	/* imm is the key that the peer has taken out of use */
+#define DVQ_IONIC_WC_GRH	0x04	/* the first 40 bytes are a routing header */
+#define DVQ_IONIC_WC_VLAN	0x08	/* vlan is valid */
+#define DVQ_IONIC_WC_IPV4	0x10	/* the packet came over IPv4 */
+
+/**
+ * struct dvq_ionic_wc - one completion
+ * @wr_id: what was posted
+ * @qp_num: local QP number
+ * @byte_len: bytes received; of a send what was to be sent
+ * @imm: a number (the verbs' imm_data is its big-endian form), or a key; see @flags
+ * @src_qp: sender's QP number
+ * @status: enum ionic_io_status; dvq_ionic_wc_status() is the verbs' value
+ * @opcode: enum ibv_wc_opcode
+ * @flags: DVQ_IONIC_WC_*
+ * @sl: service level that the packet came with
+ * @vlan: VLAN id
+ * @src_mac: sender's, in network order
+ *
+ * From @imm on, but for @status and @opcode, a send's completion has zeros.
+ */
+struct dvq_ionic_wc {
+	uint64_t wr_id;
+	uint32_t qp_num;
+	uint32_t byte_len;
+	uint32_t imm;
+	uint32_t src_qp;
+	uint8_t status;
+	uint8_t opcode;
+	uint8_t flags;
+	uint8_t sl;
+	uint16_t vlan;
+	uint8_t src_mac[6];
+	uint32_t reserved;
+};
+
+DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq_qp) == 24, "layout");
+DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq_ring) == 40, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_cq, ring) == 48, "layout");
+DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq) == 152, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_wc, imm) == 16, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_wc, status) == 24, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_wc, src_mac) == 30, "layout");
+DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_wc) == 40, "layout");
+
+/* ---- the list of queues that have more to report ------------------------------------ */
+
+DVQ_INLINE struct dvq_ionic_reqs *dvq_ionic_reqs_at(uint64_t address)
+{
+	return (struct dvq_ionic_reqs *)(uintptr_t)address;
+}
+
+DVQ_INLINE void dvq_ionic_cq_enlist(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
+{
+	if (reqs->state & DVQ_IONIC_LISTED)
+		return;
+	reqs->state |= DVQ_IONIC_LISTED;
+	reqs->next = cq->list;
+	cq->list = (uint64_t)(uintptr_t)reqs;
+}
+
+DVQ_INLINE void dvq_ionic_cq_delist(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
+{
+	uint64_t *link = &cq->list;
+
+	if (!(reqs->state & DVQ_IONIC_LISTED))
+		return;
+	while (*link != (uint64_t)(uintptr_t)reqs)
+		link = &dvq_ionic_reqs_at(*link)->next;
+	*link = reqs->next;
+	reqs->state &= ~(uint32_t)DVQ_IONIC_LISTED;
+}
+
+/* ---- one entry ---------------------------------------------------------------------- */
+
+#define DVQ_IONIC_CQE_COLOR_BYTE	31	/* where the big-endian word has its low bits */
+
+DVQ_INLINE uint32_t dvq_ionic_be32(uint64_t word, unsigned int shift)
+{
+	return (uint32_t)dvq_swap32((uint32_t)(word >> shift));
+}
+
+/* color of a new entry, in its place: 1 on even laps */
+DVQ_INLINE uint32_t dvq_ionic_cq_color(const struct dvq_ionic_cq_ring *ring, uint32_t count)
+{
+	return count & (ring->mask + 1) ? 0 : IONIC_CQE_COLOR;
+}
+
+DVQ_INLINE uint64_t dvq_ionic_cq_entry(const struct dvq_ionic_cq_ring *ring, uint32_t count)
+{
+	return ring->ring + (uint64_t)(count & ring->mask) * IONIC_CQE_SIZE;
+}
+
+DVQ_INLINE bool dvq_ionic_cq_is_new(const struct dvq_ionic_cq_ring *ring, uint32_t count)
+{
+	const uint64_t at = dvq_ionic_cq_entry(ring, count) + DVQ_IONIC_CQE_COLOR_BYTE;
+
+	return (dvq_load_phase(at) & IONIC_CQE_COLOR) == dvq_ionic_cq_color(ring, count);
+}
+
+/* ---- the table of QPs --------------------------------------------------------------- */
+
+DVQ_INLINE struct dvq_ionic_cq_qp *dvq_ionic_cq_row(const struct dvq_ionic_cq *cq, uint32_t qp_num)
+{
+	return (struct dvq_ionic_cq_qp *)(uintptr_t)cq->qps + (qp_num & cq->qp_mask);
+}
+
+DVQ_INLINE void dvq_ionic_cq_clear_row(struct dvq_ionic_cq_qp *row)
+{
+	row->send = 0;
+	row->recv = 0;
+	row->qp_num = DVQ_IONIC_NO_QP;
+	row->reserved = 0;
+}
+
+/*
+ * @rows: a power of two. With as many as the adapter has QPs (max_qp of ibv_query_device(),
+ * rounded up) no two QPs that are alive share a row.
+ *
+ * Return: 0; EINVAL if @rows is not a power of two.
+ */
+DVQ_INLINE int dvq_ionic_cq_set_qps(struct dvq_ionic_cq *cq, struct dvq_ionic_cq_qp *qps,
+				    uint32_t rows)
+{
+	if (!rows || rows & (rows - 1))
+		return DVQ_IONIC_EINVAL;
+	for (uint32_t i = 0; i < rows; i++)
+		dvq_ionic_cq_clear_row(qps + i);
+	cq->qps = (uint64_t)(uintptr_t)qps;
+	cq->qp_mask = rows - 1;
+	return 0;
+}
+
+/*
+ * Completions of a QP are reported from now on: @sq's sends, @rq's receives. Either may be
+ * NULL, and each must stay where it is until dvq_ionic_cq_detach(). Before its first post.
+ *
+ * Return: 0; EINVAL without a table or a queue, or if the two are not of one QP; EEXIST if the
+ * row is taken.
+ */
+DVQ_INLINE int dvq_ionic_cq_attach(struct dvq_ionic_cq *cq, struct dvq_ionic_sq *sq,
+				   struct dvq_ionic_rq *rq)
+{
+	struct dvq_ionic_cq_qp *row;
+	uint32_t qp_num;
+
+	if (!cq->qps || (!sq && !rq) || (sq && rq && sq->wq.reqs.qp_num != rq->wq.reqs.qp_num))
+		return DVQ_IONIC_EINVAL;
+	qp_num = sq ? sq->wq.reqs.qp_num : rq->wq.reqs.qp_num;
+	row = dvq_ionic_cq_row(cq, qp_num);
+	if (row->qp_num != DVQ_IONIC_NO_QP)
+		return DVQ_IONIC_EEXIST;
+	row->qp_num = qp_num;
+	row->send = sq ? (uint64_t)(uintptr_t)&sq->wq.reqs : 0;
+	row->recv = rq ? (uint64_t)(uintptr_t)&rq->wq.reqs : 0;
+	return 0;
+}
+
+/* what is on a ring of a QP becomes nobody's: its number may come again */
+DVQ_INLINE void dvq_ionic_cq_void(const struct dvq_ionic_cq_ring *ring, uint32_t qp_num)
+{
+	const uint64_t nobody = dvq_swap32(IONIC_CQE_QID) << 32;
+
+	for (uint32_t count = ring->consumed; dvq_ionic_cq_is_new(ring, count); count++) {
+		const uint64_t at = dvq_ionic_cq_entry(ring, count) + 24;
+		uint64_t word;
+
+		dvq_dma_read();
+		word = dvq_load64(at);
+		if (dvq_ionic_be32(word, 32) >> 8 == qp_num)
+			dvq_store64(at, word | nobody);
+		if (count - ring->consumed == ring->mask)
+			break;
+	}
+}
+
+/*
+ * What is still to come of the QP is dropped. Best after it was destroyed: then nothing comes
+ * any more. EINVAL if it is not attached.
+ */
+DVQ_INLINE int dvq_ionic_cq_detach(struct dvq_ionic_cq *cq, uint32_t qp_num)
+{
+	struct dvq_ionic_cq_qp *row;
+
+	if (!cq->qps)
+		return DVQ_IONIC_EINVAL;
+	row = dvq_ionic_cq_row(cq, qp_num);
+	if (row->qp_num != qp_num)
+		return DVQ_IONIC_EINVAL;
+	if (row->send)
+		dvq_ionic_cq_delist(cq, dvq_ionic_reqs_at(row->send));
+	if (row->recv)
+		dvq_ionic_cq_delist(cq, dvq_ionic_reqs_at(row->recv));
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES; i++)
+		if (cq->ring[i].ring)
+			dvq_ionic_cq_void(&cq->ring[i], qp_num);
+	dvq_ionic_cq_clear_row(row);
+	return 0;
+}
+
+/* ---- what a send queue has to report ------------------------------------------------ */
+
+/* words of their own: pairing fields in registers costs less than storing bytes */
+DVQ_INLINE void dvq_ionic_wc_store(struct dvq_ionic_wc *wc, size_t offset, uint64_t word)
+{
+	dvq_store64((uint64_t)(uintptr_t)wc + offset, word);
+}
+
+DVQ_INLINE void dvq_ionic_wc_fill(struct dvq_ionic_wc *wc, const struct dvq_ionic_reqs *reqs,
+				  const struct dvq_ionic_req *req)
+{
+	wc->wr_id = req->wr_id;
+	wc->qp_num = reqs->qp_num;
+	wc->byte_len = req->length;
+	/* and src_qp */
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, imm), 0);
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, status),
+			   req->status | (uint64_t)req->opcode << 8);
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, src_mac) + 2, 0);
+}
+
+/* the oldest request is done, all that was before it too */
+DVQ_INLINE bool dvq_ionic_send_is_done(const struct dvq_ionic_reqs *reqs,
+				       const struct dvq_ionic_req *req)
+{
+	if (req->flags & DVQ_IONIC_REQ_DONE)
+		return true;
+	return req->flags & DVQ_IONIC_REQ_MESSAGE &&
+	       (int32_t)(reqs->done - reqs->retired_messages) > 0;
+}
+
+/* the oldest request of a queue goes; true if that is reported, in @wc */
+DVQ_INLINE bool dvq_ionic_retire(struct dvq_ionic_reqs *reqs, struct dvq_ionic_wc *wc)
+{
+	const struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, reqs->retired);
+	const bool report = req->status || req->flags & DVQ_IONIC_REQ_SIGNALED;
+
+	if (report)
+		dvq_ionic_wc_fill(wc, reqs, req);
+	reqs->retired++;
+	if (req->flags & DVQ_IONIC_REQ_MESSAGE)
+		reqs->retired_messages++;
+	return report;
+}
+
+/* what is done, up to @room reports; how many there are */
+DVQ_INLINE uint32_t dvq_ionic_send_report(struct dvq_ionic_reqs *reqs, struct dvq_ionic_wc *wc,
+					  uint32_t room)
+{
+	uint32_t n = 0;
+
+	while (n != room && reqs->retired != reqs->given &&
+	       dvq_ionic_send_is_done(reqs, dvq_ionic_reqs_slot(reqs, reqs->retired)))
+		n += dvq_ionic_retire(reqs, wc + n);
+	return n;
+}
+
+/* the request that is message number @number; it is out */
+DVQ_INLINE struct dvq_ionic_req *dvq_ionic_send_message(const struct dvq_ionic_reqs *reqs,
+							uint32_t number)
+{
+	uint32_t count = reqs->retired, left = number - reqs->retired_messages;
+	struct dvq_ionic_req *req;
+
+	for (;; count++) {
+		req = dvq_ionic_reqs_slot(reqs, count);
+		if (req->flags & DVQ_IONIC_REQ_MESSAGE && !left--)
+			return req;
+	}
+}
+
+/* ---- entries ------------------------------------------------------------------------ */
+
+DVQ_INLINE void dvq_ionic_cq_fail(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
+{
+	reqs->state |= DVQ_IONIC_FAILED;
+	dvq_ionic_cq_enlist(cq, reqs);
+}
+
+/* messages below a number are done; false: that cannot be */
+DVQ_INLINE bool dvq_ionic_cqe_msn(struct dvq_ionic_reqs *reqs, uint64_t entry, uint32_t status)
+{
+	const uint32_t msn = dvq_ionic_be32(dvq_load64(entry), 32);
+	const uint32_t more = (msn - reqs->done) & reqs->mask;
+
+	if (!more || more > reqs->given_messages - reqs->done)
+		return false;
+	reqs->done += more;
+	/* an earlier entry may have reported it alone, with an error */
+	if (dvq_unlikely(status) && (int32_t)(reqs->done - reqs->retired_messages) > 0)
+		dvq_ionic_send_message(reqs, reqs->done - 1)->status = (uint8_t)status;
+	return true;
+}
+
+/* one request is done; false: that cannot be */
+DVQ_INLINE bool dvq_ionic_cqe_npg(struct dvq_ionic_reqs *reqs, uint64_t entry, uint32_t status)
+{
+	struct dvq_ionic_req *req;
+
+	req = dvq_ionic_reqs_find(reqs, (uint32_t)(dvq_load64(entry + 16) & IONIC_CQE_INDEX));
+	if (!req)
+		return false;
+	req->flags |= DVQ_IONIC_REQ_DONE;
+	req->status = (uint8_t)status;
+	return true;
+}
+
+/* flags by enum ionic_recv_op: DVQ_IONIC_WC_IMM, DVQ_IONIC_WC_INV */
+DVQ_INLINE uint32_t dvq_ionic_recv_flags(uint32_t op)
+{
+	if (op == IONIC_RECV_SEND_IMM || op == IONIC_RECV_WRITE_IMM)
+		return DVQ_IONIC_WC_IMM;
+	return op == IONIC_RECV_SEND_INV ? DVQ_IONIC_WC_INV : 0;
+}
+
+/* the entry's words: source and first 4 bytes of the MAC; 2 more, VLAN tag, immediate */
+DVQ_INLINE void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq_ionic_reqs *reqs,
+				       uint64_t entry, uint32_t length)
+{
+	const uint64_t word1 = dvq_load64(entry + 8), word2 = dvq_load64(entry + 16);
+	const uint32_t source = dvq_ionic_be32(word1, 0);
+	const uint32_t op = (source & IONIC_CQE_RECV_OP) >> 24;
+	const uint64_t opcode = op == IONIC_RECV_WRITE_IMM ? DVQ_IONIC_WC_RECV_WRITE :
+							     DVQ_IONIC_WC_RECV;
+	uint32_t flags = dvq_ionic_recv_flags(op);
+	uint32_t tag = 0;
+
+	wc->imm = flags ? dvq_ionic_be32(word2, 32) : 0;
+	wc->src_qp = source & IONIC_CQE_SRC_QPN;
+	if (reqs->ud)
+		flags |= DVQ_IONIC_WC_GRH;
+	if (source & IONIC_CQE_IPV4)
+		flags |= DVQ_IONIC_WC_IPV4;
+	if (source & IONIC_CQE_HAS_VLAN) {
+		flags |= DVQ_IONIC_WC_VLAN;
+		tag = dvq_ionic_be32(word2, 0) & 0xffff;
+	}
+	wc->qp_num = reqs->qp_num;
+	wc->byte_len = length;
+	/* status, opcode, flags, service level, VLAN, MAC */
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, status), opcode << 8 |
+			   (uint64_t)flags << 16 | (uint64_t)(tag >> 13) << 24 |
+			   (uint64_t)(tag & 0xfff) << 32 | word1 >> 32 << 48);
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, src_mac) + 2,
+			   word1 >> 48 | (word2 & 0xffff) << 16);
+}
+
+/* entries go back in the order of posting */
+DVQ_INLINE void dvq_ionic_recv_retire(struct dvq_ionic_reqs *reqs)
+{
+	while (reqs->retired != reqs->given &&
+	       dvq_ionic_reqs_slot(reqs, reqs->retired)->flags & DVQ_IONIC_REQ_DONE)
+		reqs->retired++;
+}
+
+/* a receive; how many reports it makes, in @wc */
+DVQ_INLINE uint32_t dvq_ionic_cqe_recv(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs,
+				       uint64_t entry, uint32_t status_length, bool error,
+				       struct dvq_ionic_wc *wc)
+{
+	struct dvq_ionic_req *req;
+
+	req = dvq_ionic_reqs_find(reqs, (uint32_t)(dvq_load64(entry) & IONIC_CQE_INDEX));
+	if (dvq_unlikely(!req)) {
+		cq->bad++;
+		return 0;
+	}
+	req->flags |= DVQ_IONIC_REQ_DONE;
+	if (dvq_unlikely(error)) {
+		req->status = (uint8_t)status_length;
+		dvq_ionic_wc_fill(wc, reqs, req);
+		dvq_ionic_cq_fail(cq, reqs);
+	} else {
+		wc->wr_id = req->wr_id;
+		dvq_ionic_wc_fill_recv(wc, reqs, entry, status_length);
+	}
+	dvq_ionic_recv_retire(reqs);
+	return 1;
+}
+
+/* an entry of a send queue; how many reports it makes, up to @room, from @wc on */
+DVQ_INLINE uint32_t dvq_ionic_cqe_send(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs,
+				       uint64_t entry, uint32_t type, uint32_t status,
+				       struct dvq_ionic_wc *wc, uint32_t room)
+{
+	const bool good = type == IONIC_CQE_SEND_MSN ? dvq_ionic_cqe_msn(reqs, entry, status) :
+						       dvq_ionic_cqe_npg(reqs, entry, status);
+	uint32_t n;
+
+	if (dvq_unlikely(!good)) {
+		cq->bad++;
+		return 0;
+	}
+	n = dvq_ionic_send_report(reqs, wc, room);
+	if (dvq_unlikely(status))
+		dvq_ionic_cq_fail(cq, reqs);
+	else if (n == room)
+		dvq_ionic_cq_enlist(cq, reqs);
+	return n;
+}
+
+/* any entry; how many reports it makes, up to @room, from @wc on */
+DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
+				       struct dvq_ionic_wc *wc, uint32_t room)
+{
+	const uint64_t word = dvq_load64(entry + 24);
+	const uint32_t tail = dvq_ionic_be32(word, 32), qp_num = tail >> 8;
+	const uint32_t type = (tail & IONIC_CQE_TYPE) >> 5;
+	const uint32_t status_length = dvq_ionic_be32(word, 0);
+	const bool error = tail & IONIC_CQE_ERROR;
+	const struct dvq_ionic_cq_qp *row = dvq_ionic_cq_row(cq, qp_num);
+	const bool send = type == IONIC_CQE_SEND_MSN || type == IONIC_CQE_SEND_NPG;
+	struct dvq_ionic_reqs *reqs;
+
+	if (dvq_unlikely(row->qp_num != qp_num || qp_num == DVQ_IONIC_NO_QP)) {
+		cq->stale++;
+		return 0;
+	}
+	if (dvq_unlikely(!send && type != IONIC_CQE_RECV)) {
+		cq->bad++;
+		return 0;
+	}
+	reqs = dvq_ionic_reqs_at(send ? row->send : row->recv);
+	if (dvq_unlikely(!reqs)) {
+		cq->stale++;
+		return 0;
+	}
+	/* what is out of a failed queue is flushed, whatever else is said of it */
+	if (dvq_unlikely(reqs->state & DVQ_IONIC_FAILED))
+		return 0;
+	if (dvq_unlikely(error && status_length == IONIC_IO_FLUSHED)) {
+		dvq_ionic_cq_fail(cq, reqs);
+		return 0;
+	}
+	if (send)
+		return dvq_ionic_cqe_send(cq, reqs, entry, type, error ? status_length : 0, wc,
+					  room);
+	return dvq_ionic_cqe_recv(cq, reqs, entry, status_length, error, wc);
+}
+
+/* ---- polling ------------------------------------------------------------------------ */
+
+DVQ_INLINE void dvq_ionic_cq_ring_doorbell(const struct dvq_ionic_cq *cq,
+					   struct dvq_ionic_cq_ring *ring)
+{
+	if (ring->rung == ring->consumed)
+		return;
+	dvq_dma_release();
+	dvq_doorbell64(cq->doorbell, ring->db_value | (ring->consumed & ring->mask));
+	ring->rung = ring->consumed;
+}
+
+/* new entries from the next one on, up to @most */
+DVQ_INLINE uint32_t dvq_ionic_cq_run(const struct dvq_ionic_cq_ring *ring, uint32_t most)
+{
+	uint32_t n = 0;
+
+	if (most > ring->mask)
+		most = ring->mask + 1;
+	while (n != most && dvq_ionic_cq_is_new(ring, ring->consumed + n))
+		n++;
+	return n;
+}
+
+/* entries of one ring while there is room; how many reports they made */
+DVQ_INLINE uint32_t dvq_ionic_cq_visit(struct dvq_ionic_cq *cq, struct dvq_ionic_cq_ring *ring,
+				       struct dvq_ionic_wc *wc, uint32_t room)
+{
+	uint32_t reports = 0, run;
+
+	while (reports != room) {
+		run = dvq_ionic_cq_run(ring, room - reports);
+		if (!run)
+			break;
+		dvq_dma_read();
+		while (run-- && reports != room)
+			reports += dvq_ionic_cqe_take(cq, dvq_ionic_cq_entry(ring, ring->consumed++),
+						      wc + reports, room - reports);
+		if (ring->consumed - ring->rung >= ring->credit)
+			dvq_ionic_cq_ring_doorbell(cq, ring);
+	}
+	return reports;
+}
+
+/* what queues in the list had to report when there was no room; they leave it unless failed */
+DVQ_INLINE uint32_t dvq_ionic_cq_resume(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc,
+					uint32_t room)
+{
+	uint64_t next = cq->list;
+	uint32_t n = 0;
+
+	while (next && n != room) {
+		struct dvq_ionic_reqs *reqs = dvq_ionic_reqs_at(next);
+
+		next = reqs->next;
+		if (!reqs->receive)
+			n += dvq_ionic_send_report(reqs, wc + n, room - n);
+		if (n != room && !(reqs->state & DVQ_IONIC_FAILED))
+			dvq_ionic_cq_delist(cq, reqs);
+	}
+	return n;
+}
+
+/* the oldest request of a failed queue goes; true if that is reported, in @wc */
+DVQ_INLINE bool dvq_ionic_flush_one(struct dvq_ionic_reqs *reqs, struct dvq_ionic_wc *wc)
+{
+	struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, reqs->retired);
+
+	if (!(req->flags & DVQ_IONIC_REQ_DONE)) {
+		if (!req->status)
+			req->status = IONIC_IO_FLUSHED;
+	} else if (reqs->receive) {
+		/* was reported when it came */
+		reqs->retired++;
+		return false;
+	}
+	return dvq_ionic_retire(reqs, wc);
+}
+
+/* the rings are empty: all that is out of failed queues */
+DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc,
+				       uint32_t room)
+{
+	uint32_t n = 0;
+
+	for (uint64_t next = cq->list; next; next = dvq_ionic_reqs_at(next)->next) {
+		struct dvq_ionic_reqs *reqs = dvq_ionic_reqs_at(next);
+
+		if (!(reqs->state & DVQ_IONIC_FAILED))
+			continue;
+		while (n != room && reqs->retired != reqs->given)
+			n += dvq_ionic_flush_one(reqs, wc + n);
+	}
+	return n;
+}
+
+/**
+ * dvq_ionic_cq_poll() - take completions
+ * @cq: the completion queue
+ * @wc: room for @n
+ * @n: how many at most
+ *
+ * Room goes back to the queues; the adapter is told now and then how far the ring was read.
+ *
+ * Return: how many there are in @wc; fewer than @n when no more are there.
+ */
+DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc, uint32_t n)
+{
+	const uint32_t first = cq->next_ring;
+	uint32_t got = 0;
+
+	if (dvq_unlikely(cq->list))
+		got = dvq_ionic_cq_resume(cq, wc, n);
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES && got != n; i++) {
+		struct dvq_ionic_cq_ring *ring = &cq->ring[(first + i) % DVQ_IONIC_PIPELINES];
+
+		if (ring->ring)
+			got += dvq_ionic_cq_visit(cq, ring, wc + got, n - got);
+	}
+	cq->next_ring = (first + 1) % DVQ_IONIC_PIPELINES;
+	if (dvq_unlikely(cq->list) && got != n)
+		got += dvq_ionic_cq_flush(cq, wc + got, n - got);
+	return got;
+}
+
+/**
+ * dvq_ionic_cq_arm() - ask for an event when the next completion is there
+ * @cq: the completion queue
+ * @solicited: only for one that the sender marked as solicited, or an error
+ *
+ * An entry that is on a ring already raises it, too. Poll until nothing comes before arming: what
+ * was taken off the rings and not yet reported raises none. One event for each arm.
+ */
+DVQ_INLINE void dvq_ionic_cq_arm(struct dvq_ionic_cq *cq, bool solicited)
+{
+	const uint64_t which = solicited ? IONIC_DB_RING_CQ_ARM_SOL : IONIC_DB_RING_CQ_ARM;
+
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES; i++) {
+		struct dvq_ionic_cq_ring *ring = &cq->ring[i];
+		uint32_t *armed = solicited ? &ring->armed_solicited : &ring->armed;
+
+		if (!ring->ring)
+			continue;
+		dvq_ionic_cq_ring_doorbell(cq, ring);
+		dvq_doorbell64(cq->doorbell, ring->db_value | which << 16 |
+			       (++*armed & ring->mask));
+	}
+}
+
+/*
+ * The program has put the QP into the error state: flush the queue without waiting for the
+ * adapter to say so. EINVAL if it is not attached.
+ */
+DVQ_INLINE int dvq_ionic_cq_flush_qp(struct dvq_ionic_cq *cq, uint32_t qp_num)
+{
+	const struct dvq_ionic_cq_qp *row;
+
+	if (!cq->qps)
+		return DVQ_IONIC_EINVAL;
+	row = dvq_ionic_cq_row(cq, qp_num);
+	if (row->qp_num != qp_num)
+		return DVQ_IONIC_EINVAL;
+	if (row->send)
+		dvq_ionic_cq_fail(cq, dvq_ionic_reqs_at(row->send));
+	if (row->recv)
+		dvq_ionic_cq_fail(cq, dvq_ionic_reqs_at(row->recv));
+	return 0;
+}
+
+/* ---- what a completion means to the verbs ------------------------------------------- */
+
+/* enum ibv_wc_status; its values are fixed, so the header need not be there */
+DVQ_INLINE uint32_t dvq_ionic_wc_status(const struct dvq_ionic_wc *wc)
+{
+	switch (wc->status) {
+	case IONIC_IO_OK:
+		return 0;	/* IBV_WC_SUCCESS */
+	case IONIC_IO_LOCAL_LEN:
+		return 1;	/* IBV_WC_LOC_LEN_ERR */
+	case IONIC_IO_LOCAL_QP_OP:
+		return 2;	/* IBV_WC_LOC_QP_OP_ERR */
+	case IONIC_IO_LOCAL_PROT:
+		return 4;	/* IBV_WC_LOC_PROT_ERR */
+	case IONIC_IO_FLUSHED:
+		return 5;	/* IBV_WC_WR_FLUSH_ERR */
+	case IONIC_IO_MEM_MGMT:
+		return 6;	/* IBV_WC_MW_BIND_ERR */
+	case IONIC_IO_BAD_RESP:
+		return 7;	/* IBV_WC_BAD_RESP_ERR */
+	case IONIC_IO_LOCAL_ACCESS:
+		return 8;	/* IBV_WC_LOC_ACCESS_ERR */
+	case IONIC_IO_REMOTE_INV_REQ:
+		return 9;	/* IBV_WC_REM_INV_REQ_ERR */
+	case IONIC_IO_REMOTE_ACCESS:
+		return 10;	/* IBV_WC_REM_ACCESS_ERR */
+	case IONIC_IO_REMOTE_OP:
+		return 11;	/* IBV_WC_REM_OP_ERR */
+	case IONIC_IO_RETRY_EXCEEDED:
+		return 12;	/* IBV_WC_RETRY_EXC_ERR */
+	case IONIC_IO_RNR_EXCEEDED:
+		return 13;	/* IBV_WC_RNR_RETRY_EXC_ERR */
+	default:
+		return 21;	/* IBV_WC_GENERAL_ERR */
+	}
+}
+
+#endif /* DVQ_IONIC_CQ_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Opening and closing of ionic send and receive queues. The ring in host memory is the
+ * provider's, in the process already; controller memory and doorbells are mapped again.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "internal.h"
+
+#define FIRST_SQ_SIZE	168	/* of the structs as first published */
+#define FIRST_RQ_SIZE	160
+
+static int map_wq(struct ibv_qp *qp, const struct dvq_wq_info *wq, void **cmb, void **db)
+{
+	const int fd = qp->context->cmd_fd;
+	int ret = 0;
+
+	*cmb = NULL;
+	if (wq->mem == DVQ_MEM_CMB)
+		ret = dvq_map(fd, wq->ring_key, wq->ring_length, PROT_WRITE, cmb);
+	if (ret)
+		return ret;
+	ret = dvq_map(fd, wq->db_key, wq->db_length, PROT_WRITE, db);
+	if (ret && *cmb)
+		munmap(*cmb, wq->ring_length);
+	return ret;
+}
+
+static struct dvq_ionic_places places(const struct ibv_qp *qp, const struct dvq_wq_info *wq,
+				      void *cmb, void *db)
+{
+	return (struct dvq_ionic_places){
+		.ring = wq->user_addr,
+		.cmb = cmb ? (uintptr_t)cmb + wq->ring_offset : 0,
+		.doorbell = (uintptr_t)db + wq->db_offset,
+		.ud = qp->qp_type == IBV_QPT_UD,
+	};
+}
+
+static void note_maps(struct dvq_ionic_wq *wq, const struct dvq_wq_info *record, void *cmb,
+		      void *db)
+{
+	wq->cmb_map = (uintptr_t)cmb;
+	wq->cmb_map_length = cmb ? record->ring_length : 0;
+	wq->db_map = (uintptr_t)db;
+	wq->db_map_length = record->db_length;
+}
+
+/* The provider zeroes its rings; an entry of the first lap, or with data, is not all zero here. */
+static bool was_used(const struct ibv_qp *qp, const struct dvq_ionic_wq *wq)
+{
+	return qp->state != IBV_QPS_RESET && dvq_load64(wq->ring + 8);
+}
+
+static int used(void)
+{
+	return dvq_refuse(EBUSY, "the queue was posted to already");
+}
+
+/* in a process that does not see the ring nothing can be posted either */
+static int check_ring(const struct ibv_qp *qp, const struct dvq_ionic_wq *wq)
+{
+	if (!wq->ring)
+		return dvq_refuse(EOPNOTSUPP,
+				  "the queue is in memory that the process does not see");
+	return was_used(qp, wq) ? used() : 0;
+}
+
+static void close_wq(struct dvq_ionic_wq *wq)
+{
+	dvq_unmap(wq->cmb_map, wq->cmb_map_length);
+	dvq_unmap(wq->db_map, wq->db_map_length);
+	wq->cmb_map_length = 0;
+	wq->db_map_length = 0;
+}
+
+DVQ_API int dvq_ionic_sq_open(struct ibv_qp *qp, struct dvq_ionic_sq *sq, uint32_t size)
+{
+	struct dvq_ionic_places none = {}, at;
+	struct dvq_device_info device;
+	struct dvq_ionic_sq new;
+	struct dvq_qp_info info;
+	struct dvq_wq_info wq;
+	void *cmb, *db;
+	int ret;
+
+	if (!qp || !sq || size < FIRST_SQ_SIZE)
+		return dvq_refuse(EINVAL, "an argument is NULL or too short");
+	ret = dvq_ionic_query_device(qp->context, &device);
+	if (!ret)
+		ret = dvq_ionic_query_qp(qp, &info, &wq, NULL);
+	/* whether the record is one to work with, before anything is mapped */
+	if (!ret)
+		ret = dvq_ionic_sq_fill(&new, &info, &wq, device.wqe_version, &none);
+	if (!ret)
+		ret = map_wq(qp, &wq, &cmb, &db);
+	if (ret)
+		return ret;
+	at = places(qp, &wq, cmb, db);
+	dvq_ionic_sq_fill(&new, &info, &wq, device.wqe_version, &at);
+	note_maps(&new.wq, &wq, cmb, db);
+	ret = check_ring(qp, &new.wq);
+	if (ret) {
+		close_wq(&new.wq);
+		return ret;
+	}
+	memset(sq, 0, size);
+	memcpy(sq, &new, size < sizeof(new) ? size : sizeof(new));
+	return 0;
+}
+
+DVQ_API void dvq_ionic_sq_close(struct dvq_ionic_sq *sq)
+{
+	if (sq)
+		close_wq(&sq->wq);
+}
+
+DVQ_API int dvq_ionic_rq_open(struct ibv_qp *qp, struct dvq_ionic_rq *rq, uint32_t size)
+{
+	struct dvq_ionic_places none = {}, at;
+	struct dvq_ionic_rq new;
+	struct dvq_qp_info info;
+	struct dvq_wq_info wq;
+	void *cmb, *db;
+	int ret;
+
+	if (!qp || !rq || size < FIRST_RQ_SIZE)
+		return dvq_refuse(EINVAL, "an argument is NULL or too short");
+	ret = dvq_ionic_query_qp(qp, &info, NULL, &wq);
+	if (!ret)
+		ret = dvq_ionic_rq_fill(&new, &info, &wq, &none);
+	if (!ret)
+		ret = map_wq(qp, &wq, &cmb, &db);
+	if (ret)
+		return ret;
+	at = places(qp, &wq, cmb, db);
+	dvq_ionic_rq_fill(&new, &info, &wq, &at);
+	note_maps(&new.wq, &wq, cmb, db);
+	ret = check_ring(qp, &new.wq);
+	if (ret) {
+		close_wq(&new.wq);
+		return ret;
+	}
+	memset(rq, 0, size);
+	memcpy(rq, &new, size < sizeof(new) ? size : sizeof(new));
+	return 0;
+}
+
+DVQ_API void dvq_ionic_rq_close(struct dvq_ionic_rq *rq)
+{
+	if (rq)
+		close_wq(&rq->wq);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Counting of instructions on the real processor, one by one: a child runs bursts of
+ * COST_BURST between two breakpoints, the parent steps it through. The numbers repeat exactly,
+ * so a change that makes the data path longer fails a test.
+ */
+#ifndef SELFTESTS_COST_H
+#define SELFTESTS_COST_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+#define COST_BURST	16
+#define COST_WARM_UP	3
+#define COST_MEASURE	4	/* bursts that the child runs between breakpoints */
+
+/* the parent sees it as a stop that is no single step */
+#ifdef __x86_64__
+#define COST_BREAKPOINT()	__asm__ volatile("int3" ::: "memory")
+#else
+#define COST_BREAKPOINT()	abort()
+#endif
+
+/* the child, before its first breakpoint */
+static inline void cost_watch_me(void)
+{
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(2);
+}
+
+static inline bool cost_is_step(pid_t pid)
+{
+	siginfo_t info;
+
+	return !ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) && info.si_code == TRAP_TRACE;
+}
+
+/* steps the child through; instructions per request; negative: it did not work */
+static inline double cost_follow(pid_t pid)
+{
+	unsigned long steps = 0, bursts = 0;
+	bool inside = false;
+	int status;
+
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		if (WSTOPSIG(status) != SIGTRAP) {
+			kill(pid, SIGKILL);
+			continue;
+		}
+		if (cost_is_step(pid)) {
+			steps++;
+		} else {
+			bursts += inside;
+			inside = !inside;
+		}
+		ptrace(inside ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, NULL, NULL);
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || bursts != COST_MEASURE)
+		return -1;
+	return (double)steps / COST_MEASURE / COST_BURST;
+}
+
+/* runs @child, which does not return, and checks that a request costs at most @limit */
+static inline void cost_check(const char *name, unsigned int limit, void (*child)(const void *arg),
+			      const void *arg)
+{
+#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+	(void)name;
+	(void)limit;
+	(void)child;
+	(void)arg;
+	SKIP("counts optimised code without sanitizers on x86-64 only");
+#else
+	pid_t pid;
+	double n;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		child(arg);
+	n = cost_follow(pid);
+	REQUIRE(n > 0);
+	printf("# %s: %.1f instructions\n", name, n);
+	CHECK(n <= limit);
+#endif
+}
+
+#endif /* SELFTESTS_COST_H */
