@@ -163,31 +163,38 @@ static int copy_names(struct dion_stats *stats, const struct filled_page *page, 
 	return 0;
 }
 
-/* Return: 0, and there may be none; or -ENOMEM. */
+/* A device may have no counters, but a device that has failed is not to be registered. */
+static int without_names(struct dion_dev *dev, enum ionic_aq_op op, int ret)
+{
+	ibdev_dbg(&dev->dvq.ibdev, "no counters by command %u: %d\n", op, ret);
+	return ret == -ENOMEM || ret == -ENODEV ? ret : 0;
+}
+
+/* Return: 0, and there may be none; -ENOMEM or -ENODEV. */
 static int read_names(struct dion_dev *dev, enum ionic_aq_op op)
 {
 	struct filled_page page;
 	int ret;
 
 	ret = page_get(dev, &page, op, 0);
-	if (ret) {
-		ibdev_dbg(&dev->dvq.ibdev, "no counters by command %u: %d\n", op, ret);
-		return ret == -ENOMEM ? ret : 0;
-	}
+	if (ret)
+		return without_names(dev, op, ret);
 	ret = copy_names(&dev->stats, &page, count_names(&page));
 	page_put(dev, &page);
 	return ret;
 }
 
 /* Registration fails without values, so names without values are none. */
-static bool port_has_values(struct dion_dev *dev)
+static int read_port_names(struct dion_dev *dev)
 {
 	struct filled_page page;
+	int ret;
 
-	if (page_get(dev, &page, IONIC_AQ_STATS_VALS, 0))
-		return false;
+	ret = page_get(dev, &page, IONIC_AQ_STATS_VALS, 0);
+	if (ret)
+		return without_names(dev, IONIC_AQ_STATS_VALS, ret);
 	page_put(dev, &page);
-	return true;
+	return read_names(dev, IONIC_AQ_STATS_HDRS);
 }
 
 static int read_all_names(struct dion_dev *dev)
@@ -200,8 +207,8 @@ static int read_all_names(struct dion_dev *dev)
 	stats->places = kcalloc(2 * MAX_COUNTERS, sizeof(*stats->places), GFP_KERNEL);
 	if (!stats->descs || !stats->places)
 		return -ENOMEM;
-	if (sets & IONIC_RDMA_STATS_PORT && port_has_values(dev))
-		ret = read_names(dev, IONIC_AQ_STATS_HDRS);
+	if (sets & IONIC_RDMA_STATS_PORT)
+		ret = read_port_names(dev);
 	stats->of_port = stats->count;
 	if (!ret && sets & IONIC_RDMA_STATS_QP)
 		ret = read_names(dev, IONIC_AQ_QP_STATS_HDRS);
@@ -214,7 +221,7 @@ void dion_stats_cleanup(struct dion_dev *dev)
 	dion_numbers_cleanup(&dev->counters);
 }
 
-/* Also says which ops the device gets. Return: 0 or -ENOMEM. */
+/* Also says which ops the device gets. Return: 0, -ENOMEM or -ENODEV. */
 int dion_stats_init(struct dion_dev *dev)
 {
 	int ret;
