@@ -345,13 +345,16 @@ static int get_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_type
 		return ret;
 	}
 	qp->ah_num = ret;
+	atomic_inc(&dev->dvq.ahs);
 	return 0;
 }
 
 static void put_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_type type)
 {
-	if (type == IB_QPT_RC)
+	if (type == IB_QPT_RC) {
 		dion_numbers_put(&dev->ahs, qp->ah_num);
+		atomic_dec(&dev->dvq.ahs);
+	}
 	dion_qids_put(&dev->qp_ids, qp->dvq.ibqp.qp_num);
 }
 
