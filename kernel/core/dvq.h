@@ -66,6 +66,7 @@ struct dvq_ops {
 
 /**
  * struct dvq_device - first member of a driver's device
+ * @ibdev: what the RDMA core knows of it
  * @info: the constant part of what QUERY_DEVICE answers. Filled by the driver
  *	between dvq_device_init() and ib_register_device().
  * @ops: may be NULL
@@ -84,7 +85,7 @@ struct dvq_device {
 	atomic64_t mmap_errors;
 	u8 sq_mode;
 	u8 rq_mode;
-	/* private to dvq */
+	/* private: dvq's own */
 	struct ida key_slots;
 	atomic64_t next_uid;
 };
@@ -117,6 +118,7 @@ static inline enum dvq_place_mode dvq_place_mode(const struct dvq_device *dev,
 
 /**
  * struct dvq_ucontext - first member of a driver's context
+ * @ibucontext: what the RDMA core knows of it
  * @key_slot: picks the range of mmap keys of this context, so that a key names one
  *	mapping among all contexts of the device (up to DVQ_KEY_SLOTS of them)
  */
@@ -139,6 +141,10 @@ enum dvq_mmap_kind {
  * struct dvq_mmap - something that user space may map
  * @rdma: the core's part; its last reference is dropped when the driver has removed
  *	it and no process maps it any more
+ * @kind: what it is, which says how it is mapped
+ * @phys: where it is: registers and device memory
+ * @pages: the same of ring memory
+ * @length: bytes, whole pages
  * @release: called then, before the struct is freed; may run under mmap_lock
  */
 struct dvq_mmap {
@@ -213,6 +219,7 @@ struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *
 
 /**
  * struct dvq_pd - first member of a driver's PD
+ * @ibpd: what the RDMA core knows of it
  * @lock: protects @policy and @pool
  * @policy: what queues of the PD may get
  * @pool: where from, or NULL
@@ -243,6 +250,7 @@ u64 dvq_pool_free_bytes(struct dvq_pool *pool);
 
 /**
  * struct dvq_cq - first member of a driver's CQ
+ * @ibcq: what the RDMA core knows of it
  * @ring: one record per pipeline; @ring[i].entries is 0 where the CQ has none. The
  *	uid and qps fields are filled by dvq.
  * @sub_qps: queues that deliver to each sub-CQ now: first all of pipeline 0, then all
@@ -265,6 +273,7 @@ void dvq_cq_cleanup(struct dvq_cq *cq);
 
 /**
  * struct dvq_qp - first member of a driver's QP
+ * @ibqp: what the RDMA core knows of it
  * @info: the uid is filled by dvq
  * @sq: the send queue's record
  * @rq: the receive queue's record
@@ -290,6 +299,7 @@ void dvq_qp_cleanup(struct dvq_qp *qp);
 
 /**
  * struct dvq_ah - first member of a driver's AH
+ * @ibah: what the RDMA core knows of it
  * @ah_num: the device's number
  * @users: how many AHs share it; NULL: one
  */

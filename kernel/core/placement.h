@@ -48,9 +48,10 @@ enum dvq_placed {
 
 /**
  * dvq_place() - decide
+ * @req: what the decision rests on
  *
- * Returns an enum dvq_placed, or -EOPNOTSUPP or -ENOSPC when the request or the
- * policy requires what cannot be had. Never more than @wish asks for.
+ * Return: an enum dvq_placed, or -EOPNOTSUPP or -ENOSPC when the request or the
+ * policy requires what cannot be had. Never more than the wish asks for.
  */
 int dvq_place(const struct dvq_place_req *req);
 

@@ -32,6 +32,7 @@
  * struct command - a command of a caller who waits for it
  * @entry: in dion_aq.waiting or .running
  * @bytes: of the command
+ * @size: how many
  * @slots: that it takes
  * @index: of its first slot
  * @result: 0 or a negative errno

@@ -454,6 +454,7 @@ struct dion_cq_ring {
 
 /**
  * struct dion_cq - completion queue
+ * @dvq: what dvq.ko and the RDMA core know of it
  * @pipelines: mask of those that it has a ring on
  * @rings: by pipeline
  */
@@ -483,6 +484,7 @@ struct dion_wq {
 
 /**
  * struct dion_qp - queue pair
+ * @dvq: what dvq.ko and the RDMA core know of it
  * @lock: serialises state changes: @state and what the device has; protects from @av to
  *	@max_dest_rd_atomic
  * @state: what the device was told last
@@ -521,6 +523,7 @@ struct dion_qp {
 
 /**
  * struct dion_counter - counter that QPs are bound to
+ * @counter: what the RDMA core knows of it
  * @qps: they, by number; protected by the core's lock of the counter
  */
 struct dion_counter {
