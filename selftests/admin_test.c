@@ -198,11 +198,11 @@ EFA_TEST(destruction_refused)
 
 static void check_no_objects(const char *when)
 {
-	for (unsigned int i = 0; model_objects[i]; i++)
-		if (strcmp(model_objects[i], "uar") && strcmp(model_objects[i], "eq") &&
-		    live(model_objects[i]))
+	for (const char *const *object = adapter_objects(self); *object; object++)
+		if (strcmp(*object, "uar") && strcmp(*object, "eq") &&
+		    live(*object))
 			lab_note(__FILE__, __LINE__, "%s: the device still has %llu of %s", when,
-				 (unsigned long long)live(model_objects[i]), model_objects[i]);
+				 (unsigned long long)live(*object), *object);
 }
 
 static void one_of_each(struct bench *bench)

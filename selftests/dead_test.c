@@ -169,8 +169,8 @@ static void expect_reset(const struct bench *bench)
 
 	CHECK_EQ(model_delta(self->model, &bench->before, "resets"), 1);
 	model_stats(self->model, &now);
-	for (unsigned int i = 0; model_objects[i]; i++)
-		CHECK_EQ(model_stat(&now, model_objects[i]), 0);
+	for (const char *const *object = adapter_objects(self); *object; object++)
+		CHECK_EQ(model_stat(&now, *object), 0);
 }
 
 static int pd_once(struct bench *bench)

@@ -5,19 +5,6 @@
  */
 #include "lib/efa_test.h"
 
-static void expect_objects(const struct model_stats *before)
-{
-	if (!self->model[0])
-		return;
-	for (unsigned int i = 0; model_objects[i]; i++) {
-		uint64_t left = model_delta(self->model, before, model_objects[i]);
-
-		if (left)
-			lab_note(__FILE__, __LINE__, "%s: %lld more than before",
-				 model_objects[i], (long long)left);
-	}
-}
-
 static void count_objects(struct model_stats *stats)
 {
 	if (self->model[0])
@@ -238,7 +225,7 @@ EFA_TEST(any_order)
 	printf("# %u made, %u destroyed, %u refused\n", herd.made, herd.destroyed, herd.refused);
 	CHECK_EQ(herd.made, herd.destroyed);
 	CHECK(herd.refused);
-	expect_objects(&before);
+	adapter_expect_objects(self, &before);
 }
 
 /* ---- one kind, again and again ------------------------------------------- */
@@ -257,7 +244,7 @@ EFA_TEST(qp_again_and_again)
 
 		REQUIRE(!endpoint_destroy(endpoint));
 	}
-	expect_objects(&before);
+	adapter_expect_objects(self, &before);
 }
 
 EFA_TEST(context_again_and_again)
@@ -271,7 +258,7 @@ EFA_TEST(context_again_and_again)
 		adapter_open(&adapter);
 		adapter_close(&adapter);
 	}
-	expect_objects(&before);
+	adapter_expect_objects(self, &before);
 }
 
 /* ---- limits -------------------------------------------------------------- */
@@ -354,7 +341,7 @@ EFA_TEST(as_many_ahs_as_promised)
 	while (made)
 		CHECK_EQ(ibv_destroy_ah(ah[--made]), 0);
 	free(ah);
-	expect_objects(&before);
+	adapter_expect_objects(self, &before);
 }
 
 /*
@@ -663,13 +650,13 @@ static void refuse_to_make(const struct kind *kind)
 			lab_note(__FILE__, __LINE__, "%s, status %u: %s", kind->name, status,
 				 strerror(errno));
 		}
-		expect_objects(&before);
+		adapter_expect_objects(self, &before);
 		CHECK_EQ(error_counter(kind->error_counter) - errors, kind->error_counter ? 1 : 0);
 		/* the next one is made */
 		object = kind->make();
 		REQUIRE(object);
 		REQUIRE(!kind->unmake(object));
-		expect_objects(&before);
+		adapter_expect_objects(self, &before);
 	}
 }
 
@@ -687,7 +674,7 @@ static void refuse_to_destroy(const struct kind *kind)
 	if (kind->undo_fails) {
 		CHECK(err != 0);
 		REQUIRE(!kind->unmake(object));
-		expect_objects(&before);
+		adapter_expect_objects(self, &before);
 	} else {
 		CHECK_EQ(err, 0);
 	}

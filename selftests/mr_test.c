@@ -5,13 +5,13 @@
  */
 #include <sys/mman.h>
 
-#include "lib/efa_test.h"
+#include "lib/adapter_test.h"
 #include "lib/memory.h"
 
 #define ALL_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define PIECE		64	/* bytes moved to look at one place */
 
-/* permissions of the device, see Documentation/hw/efa.rst */
+/* permissions of an EFA, see Documentation/hw/efa.rst */
 enum device_permission { MAY_LOCAL_WRITE = 1, MAY_REMOTE_WRITE = 2, MAY_REMOTE_READ = 4 };
 
 /**
@@ -124,24 +124,30 @@ static void look_around(struct region *region)
 	expect_received(region, region->length - PIECE, PIECE);
 }
 
+/* a send of @sge is refused; by others than @duo's queue pairs, of which RC would be of no use afterwards */
+static void expect_refused(const struct duo *duo, const struct ibv_sge *sge)
+{
+	struct duo other = duo_new2(&(struct endpoint_options) { .pd = duo->a->pd },
+				    &(struct endpoint_options) { .pd = duo->b->pd });
+	struct work work = {
+		.opcode = IBV_WR_SEND, .sge = { *sge }, .sges = 1, .to = other.to_b,
+	};
+	struct completion completion;
+
+	post_one(other.a, &work);
+	cq_wait(other.a->send_cq, &completion);
+	CHECK_EQ(completion.status, IBV_WC_LOC_PROT_ERR);
+}
+
 /* one byte before and behind cannot be reached */
 static void expect_borders(struct region *region)
 {
-	static const int where[] = { -1, 0 };
-	struct duo *duo = region->duo;
+	struct ibv_sge before = region_sge(region, 0, 2);
+	struct ibv_sge behind = region_sge(region, region->length - 1, 2);
 
-	for (unsigned int i = 0; i < 2; i++) {
-		struct work work = {
-			.opcode = IBV_WR_SEND, .sges = 1, .to = duo->to_b,
-			.sge = { region_sge(region, i ? region->length - 1 : 0, 2) },
-		};
-		struct completion completion;
-
-		work.sge[0].addr += where[i];
-		post_one(duo->a, &work);
-		cq_wait(duo->a->send_cq, &completion);
-		CHECK_EQ(completion.status, IBV_WC_LOC_PROT_ERR);
-	}
+	before.addr--;
+	expect_refused(region->duo, &before);
+	expect_refused(region->duo, &behind);
 }
 
 static void expect_model_mr(const struct region *region, size_t pages)
@@ -154,7 +160,7 @@ static void expect_model_mr(const struct region *region, size_t pages)
 	snprintf(text, sizeof(text), "%s", model_ask(self->model, "mr 0x%x", region->mr->lkey));
 	REQUIRE(model_find(text, "length", &value));
 	CHECK_EQ(value, region->length);
-	REQUIRE(model_find(text, "iova", &value));
+	REQUIRE(model_find(text, self->kind == ADAPTER_EFA ? "iova" : "va", &value));
 	CHECK_EQ(value, region->address);
 	REQUIRE(model_find(text, "page_shift", &value));
 	/* scattered pages leave no choice */
@@ -178,34 +184,36 @@ static void scattered(size_t pages)
 }
 
 /* up to four pages lie in the command itself */
-EFA_TEST(pages_1_to_5)
+ADAPTER_TEST(pages_1_to_5)
 {
 	for (size_t pages = 1; pages <= 5; pages++)
 		scattered(pages);
 }
 
 /* a list of one page, and what does not fit on it (F-50) */
-EFA_TEST(pages_around_512)
+ADAPTER_TEST(pages_around_512)
 {
 	for (size_t pages = 510; pages <= 514; pages++)
 		scattered(pages);
 }
 
-EFA_TEST(pages_around_1024)
+ADAPTER_TEST(pages_around_1024)
 {
 	for (size_t pages = 1023; pages <= 1025; pages++)
 		scattered(pages);
 }
 
 /* a list of 511 pages of list needs a second chunk of addresses: a region of more than 1 GiB */
-EFA_TEST(pages_of_two_chunks)
+ADAPTER_TEST(pages_of_two_chunks)
 {
+	if (self->attr.max_mr_size < 511 * 512 * PAGE)
+		SKIP("the adapter has no regions of more than 1 GiB");
 	scattered(511 * 512 + 3);
 }
 
 /* ---- unaligned ----------------------------------------------------------- */
 
-EFA_TEST(unaligned)
+ADAPTER_TEST(unaligned)
 {
 	static const struct {
 		size_t off, length;
@@ -230,7 +238,7 @@ EFA_TEST(unaligned)
 }
 
 /* the adapter's addresses are what the user wants them to be */
-EFA_TEST(addresses_of_its_own)
+ADAPTER_TEST(addresses_of_its_own)
 {
 	static const uint64_t iovas[] = { 0, PAGE, 0x123456789000, 5 * PAGE + 100 };
 	struct memory *memory = memory_scattered(600, 600);
@@ -249,7 +257,7 @@ EFA_TEST(addresses_of_its_own)
 }
 
 /* what no page list can express; the core itself says so */
-EFA_TEST(address_at_another_place_in_its_page)
+ADAPTER_TEST(address_at_another_place_in_its_page)
 {
 	struct memory *memory = memory_scattered(16, 16);
 	struct ibv_pd *pd = pd_new(self);
@@ -261,7 +269,7 @@ EFA_TEST(address_at_another_place_in_its_page)
 
 /* ---- larger pages -------------------------------------------------------- */
 
-EFA_TEST(huge_pages)
+ADAPTER_TEST(huge_pages)
 {
 	const char *why;
 	struct memory *memory = memory_huge(8 << 20, &why);
@@ -289,7 +297,7 @@ EFA_TEST(huge_pages)
 	expect_borders(&region);
 }
 
-EFA_TEST(pages_as_they_come)
+ADAPTER_TEST(pages_as_they_come)
 {
 	struct memory *memory = memory_plain(3000);
 	struct duo duo = duo_new(NULL);
@@ -302,7 +310,7 @@ EFA_TEST(pages_as_they_come)
 
 /* ---- dma-buf (F-59) ------------------------------------------------------ */
 
-EFA_TEST(dmabuf)
+ADAPTER_TEST(dmabuf)
 {
 	static const struct {
 		size_t off, length;
@@ -337,7 +345,7 @@ EFA_TEST(dmabuf)
 	close(fd);
 }
 
-EFA_TEST(dmabuf_refused)
+ADAPTER_TEST(dmabuf_refused)
 {
 	struct memory *memory = memory_scattered(16, 16);
 	struct ibv_pd *pd = pd_new(self);
@@ -363,7 +371,51 @@ EFA_TEST(dmabuf_refused)
 
 /* ---- access (F-58) ------------------------------------------------------- */
 
-EFA_TEST(access_flags)
+static void need_efa(void)
+{
+	if (self->kind != ADAPTER_EFA)
+		SKIP("is about EFA");
+}
+
+static void need_ionic(void)
+{
+	if (self->kind != ADAPTER_IONIC)
+		SKIP("is about ionic");
+}
+
+/* the flags that the adapter gets are the verbs' own; atomics are granted as advertised (F-67) */
+ADAPTER_TEST(access_flags_of_ionic)
+{
+	static const unsigned int all = ALL_ACCESS | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
+	struct memory *memory = memory_plain(8);
+	struct ibv_pd *pd = pd_new(self);
+
+	need_ionic();
+	CHECK_EQ(self->attr.atomic_cap, IBV_ATOMIC_GLOB);
+	for (unsigned int access = 0; access <= all; access++) {
+		bool remote = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+		struct ibv_mr *mr = ibv_reg_mr(pd, memory->base, memory->size, access);
+		uint64_t flags;
+
+		/* the core's rule: who lets others write must be able to write */
+		if (remote && !(access & IBV_ACCESS_LOCAL_WRITE)) {
+			CHECK(!mr && errno == EINVAL);
+			continue;
+		}
+		REQUIRE(mr);
+		CHECK_EQ(mr->lkey, mr->rkey);
+		if (self->model[0]) {
+			REQUIRE(model_find(model_ask(self->model, "mr 0x%x", mr->lkey), "flags",
+					   &flags));
+			CHECK_EQ(flags, access);
+		}
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+	CHECK(!ibv_reg_mr(pd, memory->base, memory->size, IBV_ACCESS_ON_DEMAND));
+	CHECK_EQ(errno, EOPNOTSUPP);
+}
+
+ADAPTER_TEST(access_flags)
 {
 	static const struct {
 		unsigned int access;
@@ -393,6 +445,7 @@ EFA_TEST(access_flags)
 	struct memory *memory = memory_plain(8);
 	struct ibv_pd *pd = pd_new(self);
 
+	need_efa();
 	for (unsigned int i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		int want = adapter_can(self, table[i].caps) ? table[i].err : EOPNOTSUPP;
 		struct ibv_mr *mr = ibv_reg_mr(pd, memory->base, memory->size, table[i].access);
@@ -418,7 +471,7 @@ EFA_TEST(access_flags)
 
 /* ---- what cannot be registered ------------------------------------------- */
 
-EFA_TEST(bad_ranges)
+ADAPTER_TEST(bad_ranges)
 {
 	struct memory *memory = memory_plain(4);
 	struct ibv_pd *pd = pd_new(self);
@@ -446,7 +499,7 @@ EFA_TEST(bad_ranges)
 }
 
 /* memory that may only be read is good for sending */
-EFA_TEST(read_only_memory)
+ADAPTER_TEST(read_only_memory)
 {
 	struct memory *memory = memory_plain(4);
 	struct ibv_pd *pd = pd_new(self);
@@ -462,7 +515,7 @@ EFA_TEST(read_only_memory)
 /* ---- in use -------------------------------------------------------------- */
 
 /* a region that goes while a message waits: the message ends in an error, or went before */
-EFA_TEST(deregistered_while_in_use)
+ADAPTER_TEST(deregistered_while_in_use)
 {
 	struct completion completion;
 	struct buffer *from;
@@ -470,7 +523,8 @@ EFA_TEST(deregistered_while_in_use)
 	struct duo duo;
 
 	need_model();
-	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
+	if (self->kind == ADAPTER_EFA && !adapter_can(self, EFADV_DEVICE_ATTR_CAPS_RNR_RETRY))
+		SKIP("the adapter has no RNR retry");
 	duo = duo_new(&(struct endpoint_options) { .rnr_retry = RNR_RETRY(7) });
 	from = buffer_new(duo.a->pd, 100, 0);
 	work = send_work(&duo.to_b, 1, from, 0, 100);
@@ -484,23 +538,20 @@ EFA_TEST(deregistered_while_in_use)
 }
 
 /* the key of a region that is gone opens nothing, whatever was registered since */
-EFA_TEST(stale_keys)
+ADAPTER_TEST(stale_keys)
 {
 	struct duo duo = duo_new(NULL);
 	struct buffer *other = buffer_new(duo.a->pd, 100, 0);
 	struct buffer *old = buffer_new(duo.a->pd, 100, 0);
-	struct work work = send_work(&duo.to_b, 1, old, 0, 100);
-	struct completion completion;
+	struct ibv_sge sge = buffer_sge(old, 0, 100);
 
 	REQUIRE(!lab_drop(old));
 	for (unsigned int i = 0; i < 10; i++) {
 		struct buffer *young = buffer_new(duo.a->pd, 100, 0);
 
-		CHECK(young->mr->lkey != work.sge[0].lkey);
-		work.sge[0].addr = buffer_addr(i & 1 ? young : other, 0);
-		post_one(duo.a, &work);
-		cq_wait(duo.a->send_cq, &completion);
-		CHECK_EQ(completion.status, IBV_WC_LOC_PROT_ERR);
+		CHECK(young->mr->lkey != sge.lkey);
+		sge.addr = buffer_addr(i & 1 ? young : other, 0);
+		expect_refused(&duo, &sge);
 	}
 }
 
@@ -522,7 +573,7 @@ static long locked_kilobytes(void)
 }
 
 /* nothing stays pinned, here or in the adapter */
-EFA_TEST(registered_again_and_again)
+ADAPTER_TEST(registered_again_and_again)
 {
 	struct memory *memory = memory_scattered(1200, 1200);
 	struct ibv_pd *pd = pd_new(self);
@@ -544,13 +595,15 @@ EFA_TEST(registered_again_and_again)
 	if (self->model[0]) {
 		CHECK_EQ(model_delta(self->model, &before, "mr"), 0);
 		CHECK_EQ(model_delta(self->model, &before, "mr_pages"), 0);
-		CHECK_EQ(model_delta(self->model, &before, "admin_reg_mr"), 200);
-		CHECK_EQ(model_delta(self->model, &before, "admin_dereg_mr"), 200);
+		CHECK_EQ(model_delta(self->model, &before, self->kind == ADAPTER_EFA ?
+				     "admin_reg_mr" : "admin_create_mr"), 200);
+		CHECK_EQ(model_delta(self->model, &before, self->kind == ADAPTER_EFA ?
+				     "admin_dereg_mr" : "admin_destroy_mr"), 200);
 	}
 }
 
 /* the same memory may be registered many times at once */
-EFA_TEST(registered_many_times)
+ADAPTER_TEST(registered_many_times)
 {
 	enum { TIMES = 200 };
 	struct memory *memory = memory_plain(16);
@@ -569,11 +622,12 @@ EFA_TEST(registered_many_times)
 
 /* ---- interconnects ------------------------------------------------------- */
 
-EFA_TEST(query_mr)
+ADAPTER_TEST(query_mr)
 {
 	struct buffer *buffer = buffer_new(pd_new(self), 100, IBV_ACCESS_LOCAL_WRITE);
 	struct efadv_mr_attr attr;
 
+	need_efa();
 	memset(&attr, 0xff, sizeof(attr));
 	REQUIRE(!efadv_query_mr(buffer->mr, &attr, sizeof(attr)));
 	CHECK_EQ(attr.comp_mask, 0);
@@ -587,4 +641,4 @@ EFA_TEST(query_mr)
 		CHECK_EQ(attr.rdma_recv_ic_id, 0);
 }
 
-EFA_TEST_MAIN
+ADAPTER_TEST_MAIN(ADAPTER_ANY)

@@ -3,8 +3,8 @@
  * Two machines with an adapter each. Both run this program; DVQ_GUEST is 0 on one and 1 on the
  * other, DVQ_PEER the other's IPv4 address, as selftests/vm/run sets them.
  */
+#include "lib/adapter_test.h"
 #include "lib/dialogue.h"
-#include "lib/efa_test.h"
 #include "lib/exchange.h"
 
 #define PORT	18515
@@ -25,9 +25,14 @@ static void converse(enum transport transport)
 	close(dialogue.fd);
 }
 
-EFA_TEST_BOTH(dialogue)
+ADAPTER_TEST(dialogue_reliably)
 {
-	converse(transport);
+	converse(RELIABLE);
 }
 
-EFA_TEST_MAIN
+ADAPTER_TEST(dialogue_by_datagrams)
+{
+	converse(UD);
+}
+
+ADAPTER_TEST_MAIN(ADAPTER_ANY)

@@ -235,6 +235,33 @@ void adapters_close(void)
 		adapter_close(peer);
 }
 
+const char *const *adapter_objects(const struct adapter *adapter)
+{
+	static const char *const of_efa[] = {
+		"pd", "uar", "cq", "qp", "mr", "mr_pages", "ah", NULL,
+	};
+	static const char *const of_ionic[] = {
+		"cq", "qp", "mr", "mr_pages", "ah", "cmb_pages", NULL,
+	};
+
+	return adapter->kind == ADAPTER_EFA ? of_efa : of_ionic;
+}
+
+void adapter_expect_objects(const struct adapter *adapter, const struct model_stats *before)
+{
+	const char *const *object;
+
+	if (!adapter->model[0])
+		return;
+	for (object = adapter_objects(adapter); *object; object++) {
+		int64_t left = model_delta(adapter->model, before, *object);
+
+		if (left)
+			lab_note(__FILE__, __LINE__, "%s of %s: %lld left behind", *object,
+				 adapter->model, (long long)left);
+	}
+}
+
 bool adapter_counter(const struct adapter *adapter, bool of_port, const char *name,
 		     uint64_t *value)
 {

@@ -80,6 +80,12 @@ static inline unsigned int adapter_recv_sge(const struct adapter *adapter)
 	       (unsigned int)adapter->attr.max_sge;
 }
 
+/* the model's counters of an adapter's live objects, ended by NULL: a test may leave none behind */
+const char *const *adapter_objects(const struct adapter *adapter);
+struct model_stats;
+/* notes a failure for each kind of which there are not as many as before */
+void adapter_expect_objects(const struct adapter *adapter, const struct model_stats *before);
+
 #define PORT_COUNTERS	22
 
 /* the hw_counters of port 1, in the order of adapter_counter_names */

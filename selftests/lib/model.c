@@ -12,8 +12,6 @@
 #include "lab.h"
 #include "model.h"
 
-const char *const model_objects[] = { "pd", "uar", "cq", "qp", "mr", "mr_pages", "ah", NULL };
-
 static int port = -1;
 static bool off_limits;
 static char answer[65536];

@@ -47,8 +47,6 @@ void model_stats(const char *target, struct model_stats *stats);
 uint64_t model_stat(const struct model_stats *stats, const char *key);
 /* growth from @before to now */
 uint64_t model_delta(const char *target, const struct model_stats *before, const char *key);
-/* names of the counters of live objects, ended by NULL: a test may leave none behind */
-extern const char *const model_objects[];
 
 /* waits until growth reaches @want; returns the last value seen, more or less than @want */
 uint64_t model_wait_delta(const char *target, const struct model_stats *before, const char *key,

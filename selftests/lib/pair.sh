@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Programs of the distribution between two machines, for tests in shell that both run: DVQ_GUEST is 0 on
+# one, which serves, and 1 on the other; DVQ_PEER is the other's address, as selftests/vm/run sets them.
+# Sourced behind adapter.sh.
+
+limit=90	# seconds for one test; the other side may still be busy with the one before
+tcp_port=18700
+work=$(mktemp -d /tmp/dvq-pair.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+
+# The server may not be there yet: then the client ends at once, and tries again.
+client()
+{
+	local end=$((SECONDS + limit)) status=0
+
+	until timeout "$limit" "$@" "$DVQ_PEER" > "$work/output" 2>&1; do
+		status=$?
+		[ "$SECONDS" -lt "$end" ] || return "$status"
+		sleep 0.5
+	done
+}
+
+# pair PROGRAM ARGUMENTS...
+pair()
+{
+	local status=0 run=client
+
+	command -v "$1" > /dev/null || { skip "no $1: install perftest and ibverbs-utils"; return; }
+	tcp_port=$((tcp_port + 1))
+	[ "$DVQ_GUEST" = 1 ] || run="timeout $limit"
+	# shellcheck disable=SC2086 # words
+	$run "$@" -d "$self" -p $tcp_port > "$work/output" 2>&1 || status=$?
+	[ "$status" != 0 ] || return 0
+	tail -n 15 "$work/output" | sed 's/^/# /'
+	fail "$1 ended with status $status (124 is the time limit)"
+}
+
+# behind need_adapter
+need_pair()
+{
+	[ -n "${DVQ_PEER:-}" ] ||
+		skip_all 'needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address'
+}
