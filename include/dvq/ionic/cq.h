@@ -232,7 +232,8 @@ DVQ_INLINE int dvq_ionic_cq_set_qps(struct dvq_ionic_cq *cq, struct dvq_ionic_cq
 
 /*
  * Completions of a QP are reported from now on: @sq's sends, @rq's receives. Either may be
- * NULL, and each must stay where it is until dvq_ionic_cq_detach(). Before its first post.
+ * NULL, and each must stay where and what it is until dvq_ionic_cq_detach(): to open it again
+ * after a RESET, detach it first. Before its first post.
  *
  * Return: 0; EINVAL without a table or a queue, or if the two are not of one QP; EEXIST if the
  * row is taken.
@@ -342,14 +343,20 @@ DVQ_INLINE bool dvq_ionic_retire(struct dvq_ionic_reqs *reqs, struct dvq_ionic_w
 	return report;
 }
 
+/* something is out, and the oldest is done */
+DVQ_INLINE bool dvq_ionic_send_has_more(const struct dvq_ionic_reqs *reqs)
+{
+	return reqs->retired != reqs->given &&
+	       dvq_ionic_send_is_done(reqs, dvq_ionic_reqs_slot(reqs, reqs->retired));
+}
+
 /* what is done, up to @room reports; how many there are */
 DVQ_INLINE uint32_t dvq_ionic_send_report(struct dvq_ionic_reqs *reqs, struct dvq_ionic_wc *wc,
 					  uint32_t room)
 {
 	uint32_t n = 0;
 
-	while (n != room && reqs->retired != reqs->given &&
-	       dvq_ionic_send_is_done(reqs, dvq_ionic_reqs_slot(reqs, reqs->retired)))
+	while (n != room && dvq_ionic_send_has_more(reqs))
 		n += dvq_ionic_retire(reqs, wc + n);
 	return n;
 }
@@ -493,7 +500,7 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_send(struct dvq_ionic_cq *cq, struct dvq_ionic
 	n = dvq_ionic_send_report(reqs, wc, room);
 	if (dvq_unlikely(status))
 		dvq_ionic_cq_fail(cq, reqs);
-	else if (n == room)
+	else if (n == room && dvq_ionic_send_has_more(reqs))
 		dvq_ionic_cq_enlist(cq, reqs);
 	return n;
 }
