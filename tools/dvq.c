@@ -4,6 +4,7 @@
  *
  *	dvq list		the RDMA devices, who drives them, what they can do
  *	dvq show DEV		the work queues of the live QPs of a device
+ *	dvq placement DEV	in which memory they are, and who may have them elsewhere
  *
  * Exit status: 0; 1 if something could not be found out; 2 for wrong usage.
  */
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,8 @@
 
 static int usage(const char *what)
 {
-	fprintf(stderr, "dvq: %s; usage: dvq list | dvq show DEV\n", what);
+	fprintf(stderr, "dvq: %s; usage: dvq list | dvq show DEV | dvq placement DEV\n",
+		what);
 	return 2;
 }
 
@@ -149,10 +152,10 @@ static void print_qp(const struct tracked_qp *qp, void *count)
 	print_wq("RQ", &qp->rq);
 }
 
-static int show(const char *device)
+static int print_qps(const char *device, void (*print)(const struct tracked_qp *qp, void *count))
 {
 	unsigned int count = 0;
-	int ret = restrack_qps(device, print_qp, &count);
+	int ret = restrack_qps(device, print, &count);
 
 	if (ret) {
 		fprintf(stderr, "dvq: %s: %s\n", device,
@@ -165,6 +168,120 @@ static int show(const char *device)
 	return 0;
 }
 
+static int show(const char *device)
+{
+	return print_qps(device, print_qp);
+}
+
+/* ---- placement -------------------------------------------------------------------------- */
+
+static const char *place_of(const struct tracked_wq *wq)
+{
+	if (strcmp(wq->mem, "cmb"))
+		return strcmp(wq->mem, "user") ? "host memory" : "host memory of the program";
+	return wq->caps & DVQ_WQ_EXPDB ? "controller memory with express doorbell" :
+					 "controller memory";
+}
+
+static void print_place(const char *name, const struct tracked_wq *wq)
+{
+	if (wq->entries)
+		printf("  %-14s %s, %" PRIu64 " bytes\n", name, place_of(wq),
+		       wq->entries * wq->entry_size);
+}
+
+static void print_places(const struct tracked_qp *qp, void *count)
+{
+	++*(unsigned int *)count;
+	printf("QP %u %s", qp->qp_num, qp->type);
+	if (qp->pid)
+		printf(" pid %u", qp->pid);
+	printf(" %s\n", qp->owner);
+	if (!qp->dvq)
+		printf("  the driver tells nothing of its queues: it is not one of dvq's\n");
+	print_place("send queue", &qp->sq);
+	print_place("receive queue", &qp->rq);
+}
+
+/* the first word of a file of the device in sysfs; false: there is no such file */
+static bool read_word(const struct ibv_device *device, const char *file, char *word, size_t size)
+{
+	char path[PATH_MAX];
+	FILE *in;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/%s", device->ibdev_path, file);
+	in = fopen(path, "re");
+	if (!in)
+		return false;
+	ok = fgets(word, size, in);
+	fclose(in);
+	word[ok ? strcspn(word, "\n") : 0] = 0;
+	return ok;
+}
+
+static void print_modes(const struct ibv_device *device)
+{
+	char sq[32], rq[32];
+
+	/* a device without them has nothing to choose */
+	if (read_word(device, "sq_placement", sq, sizeof(sq)) &&
+	    read_word(device, "rq_placement", rq, sizeof(rq)))
+		printf("modes: send queues %s, receive queues %s\n", sq, rq);
+}
+
+static int print_memory(struct ibv_device *device)
+{
+	struct ibv_context *context = ibv_open_device(device);
+	struct dvq_device_info info;
+	int ret;
+
+	if (!context) {
+		fprintf(stderr, "dvq: %s: cannot be opened: %s\n", ibv_get_device_name(device),
+			strerror(errno));
+		return 1;
+	}
+	ret = dvq_device_query(context, &info, sizeof(info));
+	if (ret)
+		fprintf(stderr, "dvq: %s\n", dvq_reason());
+	else if (info.caps & DVQ_DEVICE_SQ_ALWAYS_CMB)
+		printf("controller memory: of every send queue, there is nothing to choose\n");
+	else if (!info.cmb_bytes)
+		printf("controller memory: none\n");
+	else
+		printf("controller memory: %" PRIu64 " bytes, %" PRIu64 " free\n",
+		       (uint64_t)info.cmb_bytes, (uint64_t)info.cmb_free);
+	ibv_close_device(context);
+	return ret ? 1 : 0;
+}
+
+/* NULL with a message: there is no such device. The list goes to *@list, to be freed */
+static struct ibv_device *find_device(const char *name, struct ibv_device ***list)
+{
+	*list = ibv_get_device_list(NULL);
+	for (int i = 0; *list && (*list)[i]; i++)
+		if (!strcmp(ibv_get_device_name((*list)[i]), name))
+			return (*list)[i];
+	fprintf(stderr, "dvq: %s: there is no such RDMA device, see 'dvq list'\n", name);
+	return NULL;
+}
+
+static int placement(const char *name)
+{
+	struct ibv_device **list, *device = find_device(name, &list);
+	int status = 1;
+
+	if (device)
+		status = print_memory(device);
+	if (!status) {
+		print_modes(device);
+		status = print_qps(name, print_places);
+	}
+	if (list)
+		ibv_free_device_list(list);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2)
@@ -173,5 +290,7 @@ int main(int argc, char **argv)
 		return argc == 2 ? list() : usage("'list' takes no arguments");
 	if (!strcmp(argv[1], "show"))
 		return argc == 3 ? show(argv[2]) : usage("'show' takes one device");
+	if (!strcmp(argv[1], "placement"))
+		return argc == 3 ? placement(argv[2]) : usage("'placement' takes one device");
 	return usage("there is no such command");
 }
