@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages arrive on ionic: RC and UD, at every size that is special, byte for byte, and every field of
- * their completions.
+ * Messages arrive on ionic: RC and UD, at every size that is special, byte for byte, and every
+ * field of their completions.
  */
 #include "lib/ionic_test.h"
 
@@ -207,9 +207,12 @@ static void fill_pieces(struct buffer *buffer, const struct ibv_sge *sge, unsign
 {
 	unsigned int at = 0;
 
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < n; i++) {
+		uint8_t *piece = buffer->data + (sge[i].addr - buffer_addr(buffer, 0));
+
 		for (unsigned int j = 0; j < sge[i].length; j++)
-			buffer->data[sge[i].addr - buffer_addr(buffer, 0) + j] = pattern(SEED, at++);
+			piece[j] = pattern(SEED, at++);
+	}
 }
 
 static void expect_pieces(const struct buffer *buffer, const struct ibv_sge *sge, unsigned int n,

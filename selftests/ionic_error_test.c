@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes wrong on ionic ends in the right error at the right side. An RC queue pair is stopped by it:
- * what was posted behind is flushed, and a reset makes it good again. UD goes on.
+ * What goes wrong on ionic ends in the right error at the right side. An RC queue pair is stopped
+ * by it: what was posted behind is flushed, and a reset makes it good again. UD goes on.
  */
 #include "lib/async.h"
 #include "lib/ionic_test.h"
@@ -84,7 +84,7 @@ static void expect_works_after_reset(struct scene *scene)
 	expect_works(scene);
 }
 
-/* ---- mistakes at home ------------------------------------------------------------------------------ */
+/* ---- mistakes at home ------------------------------------------------------------------------ */
 
 IONIC_TEST(key_unknown)
 {
@@ -171,7 +171,7 @@ IONIC_TEST(invalidate_what_is_no_window)
 	expect_stops(&scene, &work, IBV_WC_MW_BIND_ERR, IONIC_BIND);
 }
 
-/* ---- mistakes that the other side finds ------------------------------------------------------------ */
+/* ---- mistakes that the other side finds ------------------------------------------------------ */
 
 IONIC_TEST(remote_key_unknown)
 {
@@ -297,7 +297,7 @@ IONIC_TEST(good_work_before_bad)
 	buffer_expect(scene.remote, 0, 1000, SEED);
 }
 
-/* ---- receiver not ready (F-78) --------------------------------------------------------------------- */
+/* ---- receiver not ready (F-78) --------------------------------------------------------------- */
 
 IONIC_TEST(not_ready)
 {
@@ -338,7 +338,7 @@ IONIC_TEST(write_with_immediate_not_ready)
 	expect_stops(&scene, &work, IBV_WC_RNR_RETRY_EXC_ERR, IONIC_RNR_RETRIES);
 }
 
-/* ---- the network ----------------------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------------------- */
 
 static void need_two(void)
 {
@@ -446,7 +446,7 @@ IONIC_TEST(cable_pulled_for_a_while)
 	}
 }
 
-/* ---- every status of the adapter (F-25) ------------------------------------------------------------ */
+/* ---- every status of the adapter (F-25) ------------------------------------------------------ */
 
 IONIC_TEST(every_status)
 {
@@ -472,7 +472,7 @@ IONIC_TEST(every_status)
 	}
 }
 
-/* ---- UD -------------------------------------------------------------------------------------------- */
+/* ---- UD -------------------------------------------------------------------------------------- */
 
 /* @work is lost without a word, and the next one arrives */
 static void expect_lost(struct scene *scene, const struct work *work)
@@ -524,7 +524,7 @@ IONIC_TEST(datagram_of_bad_memory)
 	CHECK_EQ(endpoint_state(scene.duo.a), IBV_QPS_SQE);
 }
 
-/* ---- flushing -------------------------------------------------------------------------------------- */
+/* ---- flushing -------------------------------------------------------------------------------- */
 
 IONIC_TEST_BOTH(flush)
 {
@@ -569,7 +569,7 @@ IONIC_TEST(sends_after_an_error)
 	}
 }
 
-/* not one by one: libionic finds the second one only if it was posted before the first was flushed */
+/* not one by one: libionic cannot poll any more if one is posted after another was flushed */
 IONIC_TEST(receives_after_an_error)
 {
 	struct scene scene = scene_new(NULL);
@@ -614,7 +614,7 @@ IONIC_TEST(reset_forgets)
 	expect_works_after_reset(&scene);
 }
 
-/* ---- full queues ----------------------------------------------------------------------------------- */
+/* ---- full queues ----------------------------------------------------------------------------- */
 
 IONIC_TEST(full_send_queue)
 {
@@ -673,7 +673,7 @@ IONIC_TEST(list_with_a_bad_entry)
 	expect_works(&scene);
 }
 
-/* ---- asynchronous events ---------------------------------------------------------------------------- */
+/* ---- asynchronous events --------------------------------------------------------------------- */
 
 IONIC_TEST(events_of_a_queue_pair)
 {

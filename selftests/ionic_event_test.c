@@ -3,8 +3,8 @@
  * Completion events on ionic: one for each arming, for the right CQ, on every vector, from either
  * pipeline, none lost between polling and arming.
  *
- * libionic rings an arm with the next poll of the CQ, or with the next post to a queue of it; so whoever
- * arms must poll before it waits.
+ * libionic rings an arm with the next poll of the CQ, or with the next post to a queue of it; so
+ * whoever arms must poll before it waits.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -189,7 +189,7 @@ IONIC_TEST(event_of_a_flush)
 	}
 }
 
-/* ---- races --------------------------------------------------------------------------------------- */
+/* ---- races ----------------------------------------------------------------------------------- */
 
 enum { STREAM = 300 };
 
@@ -248,7 +248,7 @@ IONIC_TEST(none_lost_between_poll_and_arm)
 	printf("# %u events for %u completions\n", events, received);
 }
 
-/* ---- several CQs ---------------------------------------------------------------------------------- */
+/* ---- several CQs ----------------------------------------------------------------------------- */
 
 IONIC_TEST(many_cqs_on_one_channel)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Much of everything on ionic: rings of all sizes wrap, lists are posted in one go, queue pairs of both
- * pipelines share CQs, both sides talk at once, and what was not polled when its queue pair went does
- * no harm.
+ * Much of everything on ionic: rings of all sizes wrap, lists are posted in one go, queue pairs of
+ * both pipelines share CQs, both sides talk at once, and what was not polled when its queue pair
+ * went does no harm.
  */
 #include "lib/ionic_test.h"
 
@@ -131,7 +131,7 @@ IONIC_TEST(largest_queues)
 	}
 }
 
-/* ---- shared CQs ----------------------------------------------------------------------------------- */
+/* ---- shared CQs ------------------------------------------------------------------------------ */
 
 enum { PAIRS = 8 };
 
@@ -172,12 +172,14 @@ static void crowd_expect(struct crowd *crowd, unsigned int mask, unsigned int n)
 
 	for (unsigned int left = __builtin_popcount(mask) * n; left; left--)
 		for (int side = 0; side < 2; side++) {
+			struct endpoint *endpoint;
 			unsigned int i;
 
 			cq_wait(side ? crowd->b : crowd->a, &completion);
 			completion_expect_success(&completion);
 			i = completion.id % PAIRS;
-			CHECK_EQ(completion.qp_num, (side ? crowd->duo[i].b : crowd->duo[i].a)->qp->qp_num);
+			endpoint = side ? crowd->duo[i].b : crowd->duo[i].a;
+			CHECK_EQ(completion.qp_num, endpoint->qp->qp_num);
 			seen[side][i]++;
 		}
 	for (unsigned int i = 0; i < PAIRS; i++) {
@@ -235,7 +237,7 @@ IONIC_TEST(destroyed_before_polling)
 	CHECK(cq_quiet(crowd.b, QUIET_MS));
 }
 
-/* ---- both ways --------------------------------------------------------------------------------------- */
+/* ---- both ways ------------------------------------------------------------------------------- */
 
 IONIC_TEST(both_ways_at_once)
 {
@@ -244,8 +246,10 @@ IONIC_TEST(both_ways_at_once)
 	struct buffer *b = buffer_new(duo.b->pd, 100000, IBV_ACCESS_LOCAL_WRITE | ACCESS_REMOTE);
 
 	for (unsigned int i = 0; i < 50; i++) {
-		struct work to_b = rdma_work(IBV_WR_RDMA_WRITE, &duo.to_b, i, a, 0, 40000, b, 50000);
-		struct work to_a = rdma_work(IBV_WR_RDMA_WRITE, &duo.to_a, i, b, 0, 40000, a, 50000);
+		struct work to_b = rdma_work(IBV_WR_RDMA_WRITE, &duo.to_b, i, a, 0, 40000,
+					     b, 50000);
+		struct work to_a = rdma_work(IBV_WR_RDMA_WRITE, &duo.to_a, i, b, 0, 40000,
+					     a, 50000);
 
 		fill(a->data, 40000, i);
 		fill(b->data, 40000, i + 1000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RC on ionic reaches into its peer's memory: reads, writes, atomics; and into its own tables: windows
- * of both types and invalidation of their keys.
+ * RC on ionic reaches into its peer's memory: reads, writes, atomics; and into its own tables:
+ * windows of both types and invalidation of their keys.
  */
 #include "lib/ionic_test.h"
 
@@ -48,7 +48,7 @@ static const unsigned int sizes[] = {
 	300007, SIZE - 100, 0,
 };
 
-/* ---- reads and writes ---------------------------------------------------------------------------- */
+/* ---- reads and writes ------------------------------------------------------------------------ */
 
 IONIC_TEST(write_of_every_size)
 {
@@ -190,7 +190,9 @@ IONIC_TEST(write_with_immediate)
 /* more at once than the adapters agreed on: the others wait, and all arrive in order */
 IONIC_TEST(more_reads_than_agreed)
 {
-	struct endpoint_options few = { .connection = { .reads = RETRY(2), .responder = RETRY(2) } };
+	struct endpoint_options few = {
+		.connection = { .reads = RETRY(2), .responder = RETRY(2) },
+	};
 	struct duo duo = duo_new(&few);
 	struct buffer *local = buffer_new(duo.a->pd, ENDPOINT_WR * 3000, IBV_ACCESS_LOCAL_WRITE);
 	struct buffer *remote = buffer_new(duo.b->pd, ENDPOINT_WR * 3000,
@@ -233,7 +235,7 @@ IONIC_TEST(fence)
 	}
 }
 
-/* ---- atomics -------------------------------------------------------------------------------------- */
+/* ---- atomics --------------------------------------------------------------------------------- */
 
 static uint64_t *word(const struct buffer *buffer, size_t off)
 {
@@ -305,7 +307,7 @@ IONIC_TEST(additions_of_two)
 	buffer_expect_clear(home, 0, 64);
 }
 
-/* ---- windows -------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static int drop_mw(void *object)
 {
@@ -337,7 +339,7 @@ static void bind2(struct scene *scene, struct ibv_mw *mw, size_t off, size_t len
 	mw->rkey = work.bind.rkey;
 }
 
-/* A writes @len bytes at @off by the key @rkey; returns how that ends. A is of no use after an error */
+/* A writes @len bytes at @off by @rkey; returns how that ends. A is of no use after an error */
 static enum ibv_wc_status write_by_key(struct scene *scene, uint32_t rkey, size_t off, size_t len)
 {
 	struct work work = rdma_work(IBV_WR_RDMA_WRITE, &scene->duo.to_b, 5, scene->local, 0, len,
@@ -495,7 +497,7 @@ IONIC_TEST(region_below_a_window)
 	buffer_lose_mr(scene.remote);
 }
 
-/* ---- posting what cannot be ----------------------------------------------------------------------- */
+/* ---- posting what cannot be ------------------------------------------------------------------ */
 
 IONIC_TEST(refused_when_posted)
 {

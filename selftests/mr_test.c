@@ -124,7 +124,7 @@ static void look_around(struct region *region)
 	expect_received(region, region->length - PIECE, PIECE);
 }
 
-/* a send of @sge is refused; by others than @duo's queue pairs, of which RC would be of no use afterwards */
+/* a send of @sge is refused; by others than @duo's queue pairs, as it may stop them for good */
 static void expect_refused(const struct duo *duo, const struct ibv_sge *sge)
 {
 	struct duo other = duo_new2(&(struct endpoint_options) { .pd = duo->a->pd },

@@ -168,7 +168,7 @@ static bool port_is_ready(struct adapter *adapter)
 	       adapter->port.state == IBV_PORT_ACTIVE;
 }
 
-/* A GID of an ionic comes with an address of its network interface, and peers resolve that address. */
+/* A GID of an ionic comes with an address of its interface, and peers resolve that address. */
 static void await_port(struct adapter *adapter)
 {
 	uint64_t end = now_ms() + PATIENCE_MS;

@@ -30,7 +30,7 @@ const char *model_ask(const char *target, const char *fmt, ...);
 __attribute__((format(printf, 3, 4)))
 bool model_try(const char *target, const char **answer, const char *fmt, ...);
 
-/* what the model calls the adapter with this GID (16 bytes) or MAC address (6); false: it has none such */
+/* what the model calls the adapter with this GID (16 bytes) or MAC address (6); false: none has */
 bool model_name(const void *address, size_t len, char *name, unsigned int size);
 
 /**

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every step of the ionic driver's probe fails once: it ends with the right error, leaves nothing behind
+# and the adapter quiet, and the next attempt succeeds.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+
+driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma
+
+need_adapter ionic
+model_present || skip_all "needs the modelled adapter's control channel: real ones do not fail on request"
+pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
+[ -d "$driver" ] || skip_all "$self is not driven by dvq_ionic"
+mac=$(cat "/sys/class/infiniband/$self/device/net"/*/address)
+name=$(model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }')
+[ -n "$name" ] || skip_all "the model has no adapter with the address of $self"
+
+auxiliary()
+{
+	local device
+
+	for device in "/sys/bus/pci/devices/$pci"/ionic.rdma.*; do
+		[ ! -d "$device" ] || echo "${device##*/}"
+	done
+}
+
+# What the shell says to the errno of a write.
+bind()
+{
+	{ auxiliary > "$driver"/bind; } 2>&1 | sed 's/.*write error: //'
+}
+
+unbind()
+{
+	auxiliary > "$driver"/unbind || fail 'unbinding failed'
+}
+
+# the adapter knows nothing of RDMA
+check_quiet()
+{
+	local object
+
+	[ ! -e "/sys/bus/pci/devices/$pci/$(auxiliary)/driver" ] || fail 'it has a driver'
+	[ -z "$(ls "/sys/bus/pci/devices/$pci/infiniband" 2> /dev/null)" ] ||
+		fail 'the RDMA device is still there'
+	! grep -q "dvq_ionic-.*$pci" /proc/interrupts || fail 'interrupts are still there'
+	for object in eq cq qp mr ah; do
+		equal "the adapter's ${object}s" "$(stat "$name" "$object")" 0
+	done
+}
+
+recover()
+{
+	local message=''
+
+	model "$name" inject clear > /dev/null
+	[ -e "/sys/bus/pci/devices/$pci/$(auxiliary)/driver" ] || message=$(bind)
+	[ -n "$(ls "/sys/bus/pci/devices/$pci/infiniband_verbs" 2> /dev/null)" ] ||
+		fail "it does not recover: $message"
+	equal 'violations' "$(model "$name" violations | awk '{ print $1 }')" 0
+}
+
+# refused WANTED-MESSAGE INJECTION...
+refused()
+{
+	local message=$1 have
+
+	shift
+	unbind
+	model "$name" inject "$@" > /dev/null
+	have=$(bind)
+	[ "$have" = "$message" ] || fail "with '$*': '${have:-success}', wanted '$message'"
+	check_quiet
+	recover
+}
+
+invalid='Invalid argument'
+missing='No such device'
+
+test_no_rdma()
+{
+	refused 'Operation not supported' op=rdma_reset action=fail status=19
+	refused "$invalid" op=rdma_reset action=fail status=14
+}
+
+test_each_event_queue_refused()
+{
+	local n queues
+
+	queues=$(grep -c "dvq_ionic-eq.*$pci" /proc/interrupts)
+	[ "$queues" -ge 4 ] || fail "only $queues event queues"
+	for ((n = 1; n <= queues; n++)); do
+		refused 'No space left on device' op=rdma_create_eq nth="$n" action=fail status=15
+	done
+}
+
+test_each_admin_queue_refused()
+{
+	local n
+
+	for n in 1 2 3 4; do
+		refused "$invalid" op=rdma_create_cq nth="$n" action=fail status=14
+		refused 'Cannot allocate memory' op=rdma_create_aq nth="$n" action=fail status=10
+	done
+}
+
+test_command_not_answered()
+{
+	refused 'Connection timed out' op=rdma_create_eq nth=2 action=drop
+	refused 'Connection timed out' op=rdma_create_aq nth=1 action=drop
+}
+
+# Nothing depends on them.
+test_counters_refused()
+{
+	local op
+
+	for op in stats_hdrs qp_stats_hdrs; do
+		unbind
+		model "$name" inject op="$op" action=fail status=1 > /dev/null
+		equal 'the answer to bind' "$(bind)" ''
+		recover
+	done
+	[ -n "$(ls "/sys/bus/pci/devices/$pci/infiniband"/*/ports/1/hw_counters)" ] ||
+		fail 'no port counters, of which the names were not refused'
+}
+
+test_first_admin_command_not_answered()
+{
+	refused "$missing" op=stats_hdrs action=drop
+}
+
+# ---- identities that no driver can use, which ionic.ko reads when it probes ------------------------
+
+# another OPTION=VALUE BACK: probe refuses, ionic.ko does not
+another()
+{
+	model "$name" set "$1" > /dev/null
+	echo "$pci" > /sys/bus/pci/drivers/ionic/unbind
+	echo "$pci" > /sys/bus/pci/drivers/ionic/bind
+	[ -n "$(auxiliary)" ] || fail "with $1: ionic.ko does not probe"
+	check_quiet
+	model "$name" set "$2" > /dev/null
+	echo "$pci" > /sys/bus/pci/drivers/ionic/unbind
+	echo "$pci" > /sys/bus/pci/drivers/ionic/bind
+	recover
+}
+
+test_version()
+{
+	another rdma_version=3 rdma_version=2
+}
+
+test_stride()
+{
+	another max_stride=5 max_stride=9
+}
+
+test_page_table()
+{
+	another page_table=1 page_table=65536
+}
+
+tap_run "$@"
