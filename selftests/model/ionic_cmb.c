@@ -81,6 +81,8 @@ void ionic_cmb_write(struct ionic *ionic, uint64_t off, unsigned int size, uint6
 	if (!mem)
 		return;
 	memcpy(mem, &value, size);
+	if (ionic->rdma)
+		ionic->rdma->tally.cmb_bytes += size;
 	/* in fast mode only polling looks at windows, whoever stored */
 	if (window != IONIC_CMB_PLAIN && ionic->config.strict)
 		ionic_wq_express(ionic, window, off % IONIC_CMB_WINDOW, size);

@@ -306,6 +306,7 @@ struct ionic_rdma_tally {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, drops;
 	uint64_t rnr, naks, timeouts, retries, duplicates;
 	uint64_t cmb_pages;		/* of live queues, now */
+	uint64_t cmb_bytes;		/* stored to controller memory, in strict mode */
 };
 
 TAILQ_HEAD(ionic_qp_list, ionic_qp);

@@ -105,6 +105,8 @@ TEST(slots_ring_by_themselves)
 				check_written();
 			}
 			CHECK_EQ(tally(&a, "doorbells_express"), 70);
+			/* what is mapped is not seen */
+			CHECK_EQ(tally(&a, "cmb_bytes"), mode ? 0 : 70ul << stride);
 			CHECK_EQ(tally(&a, "doorbells_sq"), 0);
 			close_both();
 		}

@@ -68,6 +68,7 @@ void ionic_rdma_print_stats(const struct ionic *ionic, FILE *out)
 		{ "drops", t->drops }, { "rnr", t->rnr }, { "naks", t->naks },
 		{ "timeouts", t->timeouts }, { "retries", t->retries },
 		{ "duplicates", t->duplicates }, { "cmb_pages", t->cmb_pages },
+		{ "cmb_bytes", t->cmb_bytes },
 	};
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
