@@ -10,55 +10,19 @@
 #include <dvq/dvq.h>
 #include <infiniband/efadv.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../lib/adapter.h"
 #include "../lib/buffer.h"
 #include "../lib/endpoint.h"
-#include "../lib/lab.h"
-#include "../lib/model.h"
+#include "../lib/show.h"
 
 #define HINTED		24
 #define PLAIN		40
 #define MESSAGES	(HINTED + PLAIN)
 #define MESSAGE_SIZE	1000	/* bytes */
 #define SEED		0x5eed
-
-static unsigned int complaints;
-
-void lab_fail(const char *file, int line, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("FAILED at %s:%d: ", file, line);
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-	exit(1);
-}
-
-void lab_note(const char *file, int line, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	printf("WRONG at %s:%d: ", file, line);
-	vprintf(fmt, args);
-	putchar('\n');
-	va_end(args);
-	complaints++;
-}
-
-#define NEED(condition)	LAB_NEED(condition, "%s", #condition)
-#define NEED_ZERO(call)								\
-	do {									\
-		int ret_ = (call);						\
-		LAB_NEED(!ret_, "%s: %s", #call, strerror(ret_));		\
-	} while (0)
 
 /* of both ways, one after the other on the same places */
 struct scene {
@@ -93,21 +57,6 @@ static void show_device(const struct adapter *adapter)
 
 /* ---- where the rings are ------------------------------------------------------------------ */
 
-static uint64_t told(const char *text, const char *key)
-{
-	uint64_t value;
-
-	LAB_NEED(model_find(text, key, &value), "the model does not tell %s", key);
-	return value;
-}
-
-static void row(const char *what, uint64_t mine, uint64_t models)
-{
-	printf("    %-24s %10" PRIu64 " %10" PRIu64 "\n", what, mine, models);
-	if (mine != models)
-		lab_note(__FILE__, __LINE__, "%s differs", what);
-}
-
 static void show_wqs(const struct endpoint *endpoint)
 {
 	struct efadv_wq_attr sq = { 0 }, rq = { 0 };
@@ -125,13 +74,16 @@ static void show_wqs(const struct endpoint *endpoint)
 
 	model = model_ask(endpoint->adapter->model, "qp %u", endpoint->qp->qp_num);
 	printf("    %-24s %10s %10s\n", "", "efadv", "model");
-	row("SQ entry size", sq.entry_size, told(model, "sq_entry"));
-	row("SQ entries", sq.num_entries, told(model, "sq_depth"));
-	row("SQ doorbell in page", (uintptr_t)sq.doorbell % 4096, told(model, "sq_db") % 4096);
-	row("SQ ring in page", (uintptr_t)sq.buffer % 4096, told(model, "sq_llq") % 4096);
-	row("RQ entry size", rq.entry_size, told(model, "rq_entry"));
-	row("RQ entries", rq.num_entries, told(model, "rq_descs"));
-	row("RQ doorbell in page", (uintptr_t)rq.doorbell % 4096, told(model, "rq_db") % 4096);
+	show_row("SQ entry size", sq.entry_size, show_told(model, "sq_entry"));
+	show_row("SQ entries", sq.num_entries, show_told(model, "sq_depth"));
+	show_row("SQ doorbell in page", (uintptr_t)sq.doorbell % 4096,
+		 show_told(model, "sq_db") % 4096);
+	show_row("SQ ring in page", (uintptr_t)sq.buffer % 4096,
+		 show_told(model, "sq_llq") % 4096);
+	show_row("RQ entry size", rq.entry_size, show_told(model, "rq_entry"));
+	show_row("RQ entries", rq.num_entries, show_told(model, "rq_descs"));
+	show_row("RQ doorbell in page", (uintptr_t)rq.doorbell % 4096,
+		 show_told(model, "rq_db") % 4096);
 }
 
 /* ---- by the verbs ---------------------------------------------------------------------------- */
@@ -269,7 +221,7 @@ static void by_setters(const struct scene *scene)
 	dvq_efa_sq_close(&sender.sq);
 }
 
-/* ---- the same scene for both ------------------------------------------------------------------- */
+/* ---- the same scene for both --------------------------------------------- */
 
 /* SRD delivers in any order, so a message lies wherever a receive was next: each says which it is */
 static void verify(const struct scene *scene)
@@ -322,16 +274,6 @@ static struct scene make_scene(void)
 	return scene;
 }
 
-static void expect_growth(const struct model_stats *before, const char *what, const char *key,
-			  uint64_t want)
-{
-	uint64_t got = model_delta(self->model, before, key);
-
-	printf("  the model saw %" PRIu64 " %s, %" PRIu64 " were posted\n", got, what, want);
-	if (got != want)
-		lab_note(__FILE__, __LINE__, "%s: %" PRIu64 " is not %" PRIu64, key, got, want);
-}
-
 static void play(const char *title, void (*way)(const struct scene *scene))
 {
 	struct scene scene = make_scene();
@@ -346,22 +288,10 @@ static void play(const char *title, void (*way)(const struct scene *scene))
 	printf("  %u sends with the hint and %u without: all completed, %u bytes verified\n",
 	       HINTED, PLAIN, MESSAGES * MESSAGE_SIZE);
 	if (self->model[0]) {
-		expect_growth(&before, "WQEs with the hint", "wqe_hint1", HINTED);
-		expect_growth(&before, "WQEs without", "wqe_hint0", PLAIN);
+		show_growth(self->model, &before, "WQEs with the hint", "wqe_hint1", HINTED);
+		show_growth(self->model, &before, "WQEs without", "wqe_hint0", PLAIN);
 	}
 	lab_drop_all();
-}
-
-static void expect_no_violations(void)
-{
-	const char *text;
-
-	if (!self->model[0])
-		return;
-	text = model_ask("*", "violations");
-	printf("\nviolations that the models recorded: %s\n", text);
-	if (strtoull(text, NULL, 10))
-		complaints++;
 }
 
 int main(void)
@@ -381,7 +311,7 @@ int main(void)
 
 	play("Posting with ibv_wr_*() and efadv_wr_set_processing_hints()", by_verbs);
 	play("Posting with the inline setters of <dvq/efa.h>", by_setters);
-	expect_no_violations();
+	show_violations();
 	adapters_close();
-	return complaints ? 1 : 0;
+	return show_result();
 }
