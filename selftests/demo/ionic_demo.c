@@ -223,7 +223,7 @@ static const struct wish require = {
 static void placement(void)
 {
 	/* libionic wishes controller memory for every queue; by default only send queues get it */
-	play("Nothing said", &nothing, CMB_EXPDB, HOST, true);
+	play("Default: nothing said", &nothing, CMB_EXPDB, HOST, true);
 	lab_drop_all();
 	play("enable", &enable, CMB, CMB, true);
 	lab_drop_all();
