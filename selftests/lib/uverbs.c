@@ -12,12 +12,15 @@
 
 /* ---- calls ------------------------------------------------------------------------- */
 
+/* of the adapter that was opened last: a program tests adapters of one kind */
+static uint32_t driver_id = RDMA_DRIVER_EFA;
+
 void uv_start(struct uv_call *call, uint16_t object, uint16_t method)
 {
 	memset(call, 0, sizeof(*call));
 	call->hdr.object_id = object;
 	call->hdr.method_id = method;
-	call->hdr.driver_id = RDMA_DRIVER_EFA;
+	call->hdr.driver_id = driver_id;
 }
 
 static struct ib_uverbs_attr *add(struct uv_call *call, uint16_t id, size_t len, uint64_t data)
@@ -99,6 +102,7 @@ static int open_node(const struct adapter *adapter)
 	char path[128];
 	int fd;
 
+	driver_id = adapter->kind == ADAPTER_IONIC ? RDMA_DRIVER_IONIC : RDMA_DRIVER_EFA;
 	snprintf(path, sizeof(path), "/dev/infiniband/%.64s", adapter->device->dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	LAB_NEED(fd >= 0, "%s: %s", path, strerror(errno));
@@ -175,6 +179,22 @@ struct raw *raw_new(const struct adapter *adapter)
 	err = raw_pd(raw, &(struct uv_data){ .out = &pd, .out_len = sizeof(pd) }, &raw->pd);
 	LAB_NEED(!err, "alloc PD: %s", strerror(-err));
 	raw->pdn = pd.pdn;
+	return raw;
+}
+
+struct raw *raw_new_ionic(const struct adapter *adapter, struct dvq_ionic_ctx_resp *resp)
+{
+	struct raw *raw = calloc(1, sizeof(*raw));
+	const struct dvq_ionic_ctx_req req = {};
+	int err;
+
+	LAB_NEED(raw, "no memory");
+	raw->fd = open_node(adapter);
+	lab_hold(drop_raw, raw);
+	err = uv_get_context(raw->fd, &(struct uv_data){ &req, sizeof(req), resp, sizeof(*resp) });
+	LAB_NEED(!err, "GET_CONTEXT: %s", strerror(-err));
+	err = raw_pd(raw, NULL, &raw->pd);
+	LAB_NEED(!err, "alloc PD: %s", strerror(-err));
 	return raw;
 }
 

@@ -15,6 +15,7 @@
 
 #include <rdma/dvq-abi.h>
 #include <rdma/dvq-efa-abi.h>
+#include <rdma/dvq-ionic-abi.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
@@ -64,10 +65,10 @@ int uv_write(int fd, uint32_t command, const void *in, size_t in_len, void *out,
 /**
  * struct raw - a context of one's own, opened without the library
  *
- * @context: the driver's answer to GET_CONTEXT
- * @device: the driver's answer to query device
+ * @context: EFA's answer to GET_CONTEXT
+ * @device: EFA's answer to query device
  * @pd: a PD
- * @pdn: the device's number of it
+ * @pdn: EFA's number of it
  */
 struct raw {
 	int fd;
@@ -83,6 +84,7 @@ int uv_get_context(int fd, const struct uv_data *data);
 
 /* must succeed; undone at the end of the test, or by lab_drop() */
 struct raw *raw_new(const struct adapter *adapter);
+struct raw *raw_new_ionic(const struct adapter *adapter, struct dvq_ionic_ctx_resp *resp);
 
 int raw_query_device(int fd, const struct uv_data *data);
 

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dvq_ionic's part of the verbs calls, without libionic: every length, every answer byte, rings
+ * that are none, pipelines that do not meet, answers that cannot be given.
+ */
+#include <sys/mman.h>
+
+#include "lib/ionic_test.h"
+#include "lib/memory.h"
+#include "lib/uverbs.h"
+
+#define UNTOUCHED	0xaa
+
+/**
+ * struct host - a context of one's own with memory for rings
+ */
+struct host {
+	struct raw *raw;
+	struct dvq_ionic_ctx_resp context;
+	struct memory *memory;
+	struct model_stats before;
+};
+
+static void need_dvq(void)
+{
+	if (!self->dvq)
+		SKIP("is about dvq_ionic");
+}
+
+static struct host host_new(void)
+{
+	struct host host = { .memory = memory_plain(64) };
+
+	need_dvq();
+	if (self->model[0])
+		model_stats(self->model, &host.before);
+	host.raw = raw_new_ionic(self, &host.context);
+	return host;
+}
+
+static void expect_nothing_left(const struct host *host)
+{
+	adapter_expect_objects(self, &host->before);
+}
+
+/* the @n-th ring in the memory, with 2^@depth_log2 entries of 2^@stride_log2 bytes */
+static struct dvq_ionic_ring ring(const struct host *host, unsigned int n, uint8_t depth_log2,
+				  uint8_t stride_log2)
+{
+	return (struct dvq_ionic_ring) {
+		.addr = (uintptr_t)host->memory->base + n * 8 * PAGE,
+		.size = 1u << (depth_log2 + stride_log2), .mask = (1u << depth_log2) - 1,
+		.depth_log2 = depth_log2, .stride_log2 = stride_log2,
+	};
+}
+
+/* ---- context -------------------------------------------------------------------------------- */
+
+IONIC_TEST(context_answers_of_every_length)
+{
+	const struct dvq_ionic_ctx_req req = { .reserved_0 = { 1, 2 } };
+	const size_t place = offsetof(struct dvq_ionic_ctx_resp, dbell_offset);
+	struct dvq_ionic_ctx_resp want;
+
+	need_dvq();
+	raw_new_ionic(self, &want);
+	CHECK_EQ(want.page_shift, 12);
+	CHECK(want.version == 1 || want.version == 2);
+	CHECK_EQ(want.udma_count, 2);
+	CHECK_EQ(want.phc_offset, 0);
+	CHECK_EQ(want.reserved_0, 0);
+	CHECK_EQ(want.reserved_e8[0] | want.reserved_e8[1] | want.reserved_e8[2], 0);
+	/* 32 is what the stock driver answers */
+	for (size_t len = 8; len <= 64; len += 4) {
+		uint8_t answer[80], zero[80] = {};
+		size_t known = len < sizeof(want) ? len : sizeof(want);
+		int fd = uv_open(self);
+
+		memset(answer, UNTOUCHED, sizeof(answer));
+		CHECK_EQ(uv_get_context(fd, &(struct uv_data) { &req, 8, answer, len }), 0);
+		/* every context has a doorbell page of its own */
+		memcpy(&want.dbell_offset, answer + place, sizeof(want.dbell_offset));
+		CHECK(!memcmp(answer, &want, known));
+		CHECK(!memcmp(answer + known, zero, len - known));
+		for (size_t i = len; i < sizeof(answer); i++)
+			LAB_NEED(answer[i] == UNTOUCHED, "byte %zu of %zu", i, len);
+	}
+}
+
+IONIC_TEST(context_requests_of_other_lengths)
+{
+	struct dvq_ionic_ctx_resp resp;
+	uint32_t req[8] = {};
+
+	need_dvq();
+	CHECK_EQ(uv_get_context(uv_open(self), &(struct uv_data) { req, 4, &resp, 40 }), -EINVAL);
+	/* a later library may say more, as long as it means nothing */
+	CHECK_EQ(uv_get_context(uv_open(self), &(struct uv_data) { req, 32, &resp, 40 }), 0);
+	req[7] = 1;
+	CHECK_EQ(uv_get_context(uv_open(self), &(struct uv_data) { req, 32, &resp, 40 }),
+		 -EOPNOTSUPP);
+}
+
+/* it is mapped where the answer says, in one way */
+IONIC_TEST(doorbell_page)
+{
+	struct host host = host_new();
+	int fd = host.raw->fd;
+	off_t at = host.context.dbell_offset;
+	void *page;
+
+	CHECK_EQ(at % PAGE, 0);
+	page = mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, fd, at);
+	REQUIRE(page != MAP_FAILED);
+	CHECK(mmap(NULL, 2 * PAGE, PROT_WRITE, MAP_SHARED, fd, at) == MAP_FAILED);
+	CHECK(mmap(NULL, PAGE, PROT_WRITE, MAP_PRIVATE, fd, at) == MAP_FAILED);
+	CHECK(mmap(NULL, PAGE, PROT_WRITE | PROT_EXEC, MAP_SHARED, fd, at) == MAP_FAILED);
+	CHECK(mmap(NULL, PAGE, PROT_WRITE, MAP_SHARED, fd, at + 16 * PAGE) == MAP_FAILED);
+	munmap(page, PAGE);
+}
+
+/* ---- CQ -------------------------------------------------------------------------------------- */
+
+static struct dvq_ionic_cq_req cq_request(const struct host *host, uint8_t pipelines)
+{
+	struct dvq_ionic_cq_req req = { .udma_mask = pipelines };
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (pipelines & 1u << i)
+			req.ring[i] = ring(host, i, 7, 5);
+	return req;
+}
+
+/* 0 or a negative errno; the CQ goes with the context */
+static int cq_of(const struct host *host, const struct dvq_ionic_cq_req *req, uint32_t *cq)
+{
+	struct dvq_ionic_cq_resp resp;
+
+	return raw_cq(host->raw, 16, &(struct uv_data) { req, sizeof(*req), &resp, sizeof(resp) },
+		      cq);
+}
+
+static uint32_t cq_on(const struct host *host, uint8_t pipelines)
+{
+	struct dvq_ionic_cq_req req = cq_request(host, pipelines);
+	uint32_t cq;
+	int err = cq_of(host, &req, &cq);
+
+	LAB_NEED(!err, "a CQ on pipelines %u: %s", pipelines, strerror(-err));
+	return cq;
+}
+
+/* nothing of the kernel's stack, whichever pipelines there are (F-64) */
+IONIC_TEST(cq_answers)
+{
+	struct host host = host_new();
+
+	for (uint8_t pipelines = 1; pipelines <= 3; pipelines++)
+		for (size_t len = 0; len <= 24; len += 4) {
+			struct dvq_ionic_cq_req req = cq_request(&host, pipelines);
+			uint8_t answer[32];
+			const struct dvq_ionic_cq_resp *resp = (void *)answer;
+			uint32_t cq;
+
+			memset(answer, UNTOUCHED, sizeof(answer));
+			memset(req.reserved_108, 0xff, sizeof(req.reserved_108));
+			CHECK_EQ(raw_cq(host.raw, 16, &(struct uv_data) { &req, sizeof(req), answer,
+									  len }, &cq), 0);
+			for (size_t i = len; i < sizeof(answer); i++)
+				LAB_NEED(answer[i] == UNTOUCHED, "byte %zu of %zu", i, len);
+			if (len >= 4 && !(pipelines & 1))
+				CHECK_EQ(resp->cqid[0], 0);
+			if (len >= 8 && !(pipelines & 2))
+				CHECK_EQ(resp->cqid[1], 0);
+			if (len >= 12)
+				CHECK_EQ(resp->udma_mask, pipelines);
+			for (size_t i = 9; i < len; i++)
+				CHECK_EQ(answer[i], 0);
+			CHECK_EQ(raw_cq_destroy(host.raw, cq), 0);
+		}
+	expect_nothing_left(&host);
+}
+
+static void expect_no_cq(const struct host *host, struct dvq_ionic_cq_req req, int err)
+{
+	uint32_t cq;
+
+	CHECK_EQ(cq_of(host, &req, &cq), err);
+	expect_nothing_left(host);
+}
+
+/* the second ring is spoilt, so that the first one has to be undone */
+IONIC_TEST(cq_rings_that_are_none)
+{
+	struct host host = host_new();
+	struct dvq_ionic_cq_req good = cq_request(&host, 3), bad;
+
+	bad = good;
+	bad.udma_mask = 0;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad.udma_mask = 4;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad = good;
+	bad.ring[1].addr = 0;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad.ring[1].addr = good.ring[1].addr + 64;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad = good;
+	bad.ring[1].size--;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad = good;
+	bad.ring[1].mask--;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad = good;
+	bad.ring[1].depth_log2 = 0;
+	bad.ring[1].mask = 0;
+	expect_no_cq(&host, bad, -EINVAL);
+	bad.ring[1].depth_log2 = 17;
+	bad.ring[1].mask = 0xffff;
+	bad.ring[1].size = 1u << 22;
+	expect_no_cq(&host, bad, -EINVAL);
+	/* entries of another size than the adapter has, which the stock driver lets through */
+	bad = good;
+	bad.ring[1].stride_log2 = 6;
+	expect_no_cq(&host, bad, -EINVAL);
+	/* memory that is not there */
+	bad = good;
+	bad.ring[1].addr = 0x10000;
+	expect_no_cq(&host, bad, -EFAULT);
+}
+
+IONIC_TEST(cq_requests_of_other_lengths)
+{
+	struct host host = host_new();
+	struct {
+		struct dvq_ionic_cq_req req;
+		uint32_t more[4];
+	} req = { .req = cq_request(&host, 3) };
+	uint32_t cq;
+
+	CHECK_EQ(raw_cq(host.raw, 16, UV_IN(&req, 32), &cq), -EINVAL);
+	CHECK_EQ(raw_cq(host.raw, 16, UV_IN(&req, sizeof(req)), &cq), 0);
+	CHECK_EQ(raw_cq_destroy(host.raw, cq), 0);
+	req.more[3] = 1;
+	CHECK_EQ(raw_cq(host.raw, 16, UV_IN(&req, sizeof(req)), &cq), -EOPNOTSUPP);
+	expect_nothing_left(&host);
+}
+
+/* an answer that cannot be given undoes everything (F-63) */
+IONIC_TEST(cq_answer_to_nowhere)
+{
+	struct host host = host_new();
+	struct dvq_ionic_cq_req req = cq_request(&host, 3);
+	uint32_t cq;
+
+	for (unsigned int i = 0; i < 5; i++)
+		CHECK_EQ(raw_cq(host.raw, 16, &(struct uv_data) { &req, sizeof(req), (void *)PAGE,
+								  16 }, &cq), -EFAULT);
+	expect_nothing_left(&host);
+}
+
+/* ---- QP -------------------------------------------------------------------------------------- */
+
+struct qp {
+	struct raw_qp raw;
+	struct dvq_ionic_qp_req req;
+	struct dvq_ionic_qp_resp resp;
+	uint32_t handle;
+};
+
+static struct qp qp_request(const struct host *host, uint32_t send_cq, uint32_t recv_cq)
+{
+	struct qp qp = {
+		.raw = {
+			.type = IB_UVERBS_QPT_RC, .send_cq = send_cq, .recv_cq = recv_cq,
+			.cap = { .max_send_wr = 63, .max_recv_wr = 63, .max_send_sge = 1,
+				 .max_recv_sge = 1 },
+		},
+		.req = { .sq = ring(host, 2, 6, 6), .rq = ring(host, 3, 6, 6) },
+	};
+
+	/* libionic leaves what it finds there */
+	memset(qp.req.reserved_128, 0x5a, sizeof(qp.req.reserved_128));
+	return qp;
+}
+
+static int qp_create(const struct host *host, struct qp *qp)
+{
+	memset(&qp->resp, UNTOUCHED, sizeof(qp->resp));
+	return raw_qp_data(host->raw, &qp->raw,
+			   &(struct uv_data) { &qp->req, sizeof(qp->req), &qp->resp,
+					       sizeof(qp->resp) }, &qp->handle);
+}
+
+static void qp_expect(const struct host *host, struct qp *qp, unsigned int pipeline)
+{
+	int err = qp_create(host, qp);
+
+	LAB_NEED(!err, "creating a QP: %s", strerror(-err));
+	CHECK_EQ(qp->resp.udma_idx, pipeline);
+	CHECK_EQ(qp->resp.reserved_38, 0);
+	CHECK_EQ(raw_qp_destroy(host->raw, qp->handle), 0);
+}
+
+IONIC_TEST(qp_answer)
+{
+	struct host host = host_new();
+	struct qp qp = qp_request(&host, cq_on(&host, 3), 0);
+
+	qp.raw.recv_cq = qp.raw.send_cq;
+	REQUIRE(!qp_create(&host, &qp));
+	CHECK(qp.resp.qpid >= 2 && qp.resp.qpid < 1u << 24);
+	CHECK_EQ(qp.resp.sq_cmb, 0);
+	CHECK_EQ(qp.resp.rq_cmb, 0);
+	CHECK_EQ(qp.resp.sq_cmb_offset, 0);
+	CHECK_EQ(qp.resp.rq_cmb_offset, 0);
+	CHECK_EQ(qp.resp.reserved_38, 0);
+	CHECK(qp.resp.udma_idx < 2);
+	CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+}
+
+/* where both CQs have a ring and the request lets it (F-70) */
+IONIC_TEST(pipelines)
+{
+	struct host host = host_new();
+	uint32_t first = cq_on(&host, 1), second = cq_on(&host, 2), both = cq_on(&host, 3);
+	struct qp qp = qp_request(&host, both, both);
+	unsigned int seen = 0;
+
+	qp.req.udma_mask = 1;
+	qp_expect(&host, &qp, 0);
+	qp.req.udma_mask = 2;
+	qp_expect(&host, &qp, 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		qp.req.udma_mask = 0;
+		REQUIRE(!qp_create(&host, &qp));
+		seen |= 1u << qp.resp.udma_idx;
+		CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+	}
+	CHECK_EQ(seen, 3);
+	qp.raw.send_cq = first;
+	qp.req.udma_mask = 0;
+	qp_expect(&host, &qp, 0);
+	qp.req.udma_mask = 2;
+	CHECK_EQ(qp_create(&host, &qp), -EINVAL);
+	qp.raw.recv_cq = second;
+	qp.req.udma_mask = 0;
+	CHECK_EQ(qp_create(&host, &qp), -EINVAL);
+	qp.raw.send_cq = second;
+	qp_expect(&host, &qp, 1);
+	qp.req.udma_mask = 4;
+	CHECK_EQ(qp_create(&host, &qp), -EINVAL);
+}
+
+static void expect_no_qp(const struct host *host, struct qp qp, int err)
+{
+	struct model_stats before;
+
+	if (self->model[0])
+		model_stats(self->model, &before);
+	CHECK_EQ(qp_create(host, &qp), err);
+	if (self->model[0])
+		adapter_expect_objects(self, &before);
+}
+
+/* of the receive queue, so that the send queue has to be undone; and less than the verbs ask for */
+IONIC_TEST(qp_rings_that_are_none)
+{
+	struct host host = host_new();
+	uint32_t cq = cq_on(&host, 3);
+	struct qp good = qp_request(&host, cq, cq), bad;
+
+	bad = good;
+	bad.req.rq.addr += 8;
+	expect_no_qp(&host, bad, -EINVAL);
+	bad.req.rq.addr = 0x10000;
+	expect_no_qp(&host, bad, -EFAULT);
+	bad = good;
+	bad.req.rq.size /= 2;
+	expect_no_qp(&host, bad, -EINVAL);
+	bad = good;
+	bad.req.rq.stride_log2 = 5;
+	expect_no_qp(&host, bad, -EINVAL);
+	bad.req.rq.stride_log2 = host.context.max_stride + 1;
+	bad.req.rq.size = 1u << 20;
+	expect_no_qp(&host, bad, -EINVAL);
+	bad = good;
+	bad.req.sq = ring(&host, 2, 5, 6);
+	expect_no_qp(&host, bad, -EINVAL);
+	bad = good;
+	bad.raw.cap.max_send_sge = 3;
+	expect_no_qp(&host, bad, -EINVAL);
+	bad = good;
+	bad.raw.cap.max_inline_data = 33;
+	expect_no_qp(&host, bad, -EINVAL);
+	bad = good;
+	bad.req.rq_spec = 17;
+	expect_no_qp(&host, bad, -EINVAL);
+	good.req.udma_mask = 1;
+	qp_expect(&host, &good, 0);
+}
+
+/* with rings in controller memory, if there is any: its pages come back (F-63) */
+IONIC_TEST(qp_answer_to_nowhere)
+{
+	struct host host = host_new();
+	uint32_t cq = cq_on(&host, 3);
+	struct qp qp = qp_request(&host, cq, cq);
+	struct model_stats before;
+
+	qp.req.sq_cmb = qp.req.rq_cmb = DVQ_IONIC_CMB_ENABLE;
+	if (self->model[0])
+		model_stats(self->model, &before);
+	for (unsigned int i = 0; i < 10; i++)
+		CHECK_EQ(raw_qp_data(host.raw, &qp.raw,
+				     &(struct uv_data) { &qp.req, sizeof(qp.req), (void *)PAGE,
+							 sizeof(qp.resp) }, &qp.handle), -EFAULT);
+	if (self->model[0])
+		adapter_expect_objects(self, &before);
+	REQUIRE(!qp_create(&host, &qp));
+	CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+}
+
+/* the length is the ring's, and it goes with the queue pair */
+IONIC_TEST(ring_in_controller_memory)
+{
+	struct host host = host_new();
+	uint32_t cq = cq_on(&host, 3);
+	struct qp qp = qp_request(&host, cq, cq);
+	int fd = host.raw->fd;
+	void *map;
+
+	qp.req.sq_cmb = DVQ_IONIC_CMB_ENABLE;
+	REQUIRE(!qp_create(&host, &qp));
+	if (!(qp.resp.sq_cmb & DVQ_IONIC_CMB_ENABLE))
+		SKIP("the adapter has no controller memory");
+	CHECK(!(qp.resp.sq_cmb & DVQ_IONIC_CMB_WC) != !(qp.resp.sq_cmb & DVQ_IONIC_CMB_UC));
+	CHECK(qp.resp.sq_cmb_offset != 0);
+	CHECK(mmap(NULL, 2 * qp.req.sq.size, PROT_WRITE, MAP_SHARED, fd,
+		   qp.resp.sq_cmb_offset) == MAP_FAILED);
+	map = mmap(NULL, qp.req.sq.size, PROT_WRITE, MAP_SHARED, fd, qp.resp.sq_cmb_offset);
+	REQUIRE(map != MAP_FAILED);
+	CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+	CHECK(mmap(NULL, qp.req.sq.size, PROT_WRITE, MAP_SHARED, fd, qp.resp.sq_cmb_offset) ==
+	      MAP_FAILED);
+	munmap(map, qp.req.sq.size);
+}
+
+/* ---- AH -------------------------------------------------------------------------------------- */
+
+IONIC_TEST(ah_answer)
+{
+	struct host host = host_new();
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(&peer->gid);
+	uint8_t answer[16];
+	uint32_t ah;
+
+	attr.grh.hop_limit = 3;
+	memset(answer, UNTOUCHED, sizeof(answer));
+	REQUIRE(!raw_ah(host.raw, host.raw->pd, &attr, UV_OUT(answer, 12), &ah));
+	for (unsigned int i = 4; i < 12; i++)
+		CHECK_EQ(answer[i], 0);
+	CHECK_EQ(answer[12], UNTOUCHED);
+	CHECK_EQ(raw_ah_destroy(host.raw, ah), 0);
+	CHECK_EQ(raw_ah(host.raw, host.raw->pd, &attr, UV_OUT((void *)PAGE, 8), &ah), -EFAULT);
+	expect_nothing_left(&host);
+}
+
+IONIC_TEST_MAIN
