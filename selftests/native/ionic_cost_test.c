@@ -162,8 +162,8 @@ ROW(write_of_one_buffer, write_one, .limit = 82)
 ROW(send_in_controller_memory, send_one, CMB, .limit = 117)
 ROW(send_inline_with_express_doorbell, send_inline, EXPRESS, .limit = 121)
 ROW(receive, receive_one, .limit = 68)
-ROW(completion_of_a_message, send_one, .poll = true, .limit = 173)
-ROW(completion_of_a_datagram, send_datagram, .poll = true, .limit = 165)
-ROW(completion_of_a_receive, receive_one, .poll = true, .limit = 173)
+ROW(completion_of_a_message, send_one, .poll = true, .limit = 166)
+ROW(completion_of_a_datagram, send_datagram, .poll = true, .limit = 158)
+ROW(completion_of_a_receive, receive_one, .poll = true, .limit = 168)
 
 TAP_MAIN

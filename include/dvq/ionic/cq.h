@@ -310,8 +310,8 @@ DVQ_INLINE void dvq_ionic_wc_fill(struct dvq_ionic_wc *wc, const struct dvq_ioni
 				  const struct dvq_ionic_req *req)
 {
 	wc->wr_id = req->wr_id;
-	wc->qp_num = reqs->qp_num;
-	wc->byte_len = req->length;
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, qp_num),
+			   reqs->qp_num | (uint64_t)req->length << 32);
 	/* and src_qp */
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, imm), 0);
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, status),
@@ -441,8 +441,8 @@ DVQ_INLINE void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq
 		flags |= DVQ_IONIC_WC_VLAN;
 		tag = dvq_ionic_be32(word2, 0) & 0xffff;
 	}
-	wc->qp_num = reqs->qp_num;
-	wc->byte_len = length;
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, qp_num),
+			   reqs->qp_num | (uint64_t)length << 32);
 	/* status, opcode, flags, service level, VLAN, MAC */
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, status), opcode << 8 |
 			   (uint64_t)flags << 16 | (uint64_t)(tag >> 13) << 24 |
@@ -556,15 +556,20 @@ DVQ_INLINE void dvq_ionic_cq_ring_doorbell(const struct dvq_ionic_cq *cq,
 	ring->rung = ring->consumed;
 }
 
-/* new entries from the next one on, up to @most */
+/* new entries from the next one on, up to @most and to where the ring ends */
 DVQ_INLINE uint32_t dvq_ionic_cq_run(const struct dvq_ionic_cq_ring *ring, uint32_t most)
 {
+	const uint32_t rest = ring->mask + 1 - (ring->consumed & ring->mask);
+	const uint32_t color = dvq_ionic_cq_color(ring, ring->consumed);
+	uint64_t at = dvq_ionic_cq_entry(ring, ring->consumed) + DVQ_IONIC_CQE_COLOR_BYTE;
 	uint32_t n = 0;
 
-	if (most > ring->mask)
-		most = ring->mask + 1;
-	while (n != most && dvq_ionic_cq_is_new(ring, ring->consumed + n))
+	if (most > rest)
+		most = rest;
+	while (n != most && (dvq_load_phase(at) & IONIC_CQE_COLOR) == color) {
+		at += IONIC_CQE_SIZE;
 		n++;
+	}
 	return n;
 }
 
