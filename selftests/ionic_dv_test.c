@@ -222,6 +222,28 @@ IONIC_TEST(pd_of_an_efa_adapter)
 	CHECK(ionic_dv_is_ionic_ctx(self->context));
 }
 
+/* the in-tree driver: everything is the stock library's, and nothing of dvq is there */
+IONIC_TEST(another_driver)
+{
+	struct ionic_dv_qp dvqp;
+	struct dvq_qp_info info;
+	struct endpoint *one;
+	struct ibv_pd *pd;
+
+	if (self->dvq)
+		SKIP("needs the adapter to be driven by another driver");
+	pd = pd_new(self);
+	CHECK(ionic_dv_is_ionic_pd(pd));
+	CHECK_EQ(ionic_dv_ctx_get_udma_count(self->context), 2);
+	CHECK_EQ(set(pd, RECEIVE, (struct wish){ true, false, true }), 0);
+	CHECK_EQ(ionic_dv_pd_set_udma_mask(pd, 2), 0);
+	CHECK_EQ(ionic_dv_pd_get_udma_mask(pd), 2);
+	/* which falls back and does not tell */
+	one = under(pd);
+	CHECK_EQ(dvq_qp_query(one->qp, &info, sizeof(info), NULL, NULL, 0), EOPNOTSUPP);
+	CHECK_EQ(ionic_dv_get_qp(&dvqp, one->qp), EOPNOTSUPP);
+}
+
 /* ---- placement ---------------------------------------------------------------------------------- */
 
 /* F-60: a program that says nothing, as all of libionic's do: send queues as far as can be */

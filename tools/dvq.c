@@ -10,6 +10,7 @@
  */
 #include <dvq/dvq.h>
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -29,16 +30,39 @@ static int usage(const char *what)
 
 /* ---- list ------------------------------------------------------------------------------ */
 
-/* the module that drives it, by the link in sysfs */
+/* what a link of sysfs points to, without directories; false: there is no such link */
+static bool read_link(const char *path, char *name, size_t size)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+	if (n <= 0)
+		return false;
+	target[n] = 0;
+	snprintf(name, size, "%s", strrchr(target, '/') + 1);
+	return true;
+}
+
+/*
+ * The driver of the PCI device; where that shares it with an RDMA driver, the one of the
+ * auxiliary device for that, whose name in sysfs is "driver.name".
+ */
 static void driver_of(struct ibv_device *device, char *name, size_t size)
 {
-	char path[PATH_MAX], target[PATH_MAX];
-	ssize_t n;
+	char path[PATH_MAX];
+	glob_t found;
+	bool ok;
 
+	snprintf(path, sizeof(path), "%s/device/*.rdma.*/driver", device->ibdev_path);
+	ok = !glob(path, 0, NULL, &found) && read_link(found.gl_pathv[0], name, size);
+	globfree(&found);
+	if (ok) {
+		name[strcspn(name, ".")] = 0;
+		return;
+	}
 	snprintf(path, sizeof(path), "%s/device/driver", device->ibdev_path);
-	n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = 0;
-	snprintf(name, size, "%s", n > 0 ? strrchr(target, '/') + 1 : "(none)");
+	if (!read_link(path, name, size))
+		snprintf(name, size, "(none)");
 }
 
 struct cap_name {
