@@ -48,7 +48,7 @@ static void *stock_call(struct ibv_context *context, const char *call)
 	return handle ? dvq_stock_find(handle, call) : NULL;
 }
 
-/* ---- pipelines --------------------------------------------------------------------- */
+/* ---- pipelines ---------------------------------------------------------------------- */
 
 static uint8_t ask_context(struct ibv_context *context, const char *call)
 {
@@ -100,7 +100,7 @@ DVQ_API int ionic_dv_pd_set_udma_mask(struct ibv_pd *ibpd, uint8_t udma_mask)
 	return set_mask(ibpd, udma_mask, "ionic_dv_pd_set_udma_mask");
 }
 
-/* ---- placement --------------------------------------------------------------------- */
+/* ---- placement ---------------------------------------------------------------------- */
 
 /*
  * To wish for controller memory is what every program does, because the stock library
@@ -172,7 +172,7 @@ DVQ_API int ionic_dv_pd_set_rqcmb(struct ibv_pd *ibpd, bool enable, bool expdb, 
 	return set_cmb(ibpd, DVQ_WQ_RQ, enable, expdb, require);
 }
 
-/* ---- what is ionic's ----------------------------------------------------------------- */
+/* ---- what is ionic's ---------------------------------------------------------------- */
 
 DVQ_API bool ionic_dv_is_ionic_ctx(struct ibv_context *ibctx)
 {
@@ -233,7 +233,7 @@ DVQ_API uint8_t ionic_dv_qp_get_udma_idx(struct ibv_qp *ibqp)
 	}
 }
 
-/* ---- rings ----------------------------------------------------------------------------- */
+/* ---- rings -------------------------------------------------------------------------- */
 
 static uint8_t log2_of(uint32_t power)
 {
@@ -333,7 +333,7 @@ DVQ_API int ionic_dv_get_cq(struct ionic_dv_cq *dvcq, struct ibv_cq *ibcq, uint8
 	}
 }
 
-/* ---- doorbells ---------------------------------------------------------------------------- */
+/* ---- doorbells ---------------------------------------------------------------------- */
 
 /* the queues whose records say where the doorbells are, for as long as it takes to ask */
 struct probe {
@@ -433,7 +433,7 @@ DVQ_API int ionic_dv_get_ctx(struct ionic_dv_ctx *dvctx, struct ibv_context *ibc
 	}
 }
 
-/* ---- what only the provider can do ----------------------------------------------------------- */
+/* ---- what only the provider can do -------------------------------------------------- */
 
 DVQ_API int ionic_dv_pd_set_expdb_mask(struct ibv_pd *ibpd, uint8_t mask)
 {

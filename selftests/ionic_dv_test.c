@@ -58,7 +58,7 @@ static uint64_t cmb_free(void)
 	return info.cmb_free;
 }
 
-/* ---- PDs -------------------------------------------------------------------------------- */
+/* ---- PDs ---------------------------------------------------------------------------- */
 
 static int set(struct ibv_pd *pd, enum queue queue, struct wish wish)
 {
@@ -96,7 +96,7 @@ static struct ibv_pd *domain_of(struct ibv_pd *pd)
 	return domain;
 }
 
-/* ---- queue pairs ---------------------------------------------------------------------------- */
+/* ---- queue pairs -------------------------------------------------------------------- */
 
 /* one receive SGE: libionic asks for express doorbells only where entries have just 64 bytes */
 static struct endpoint *try_under(struct ibv_pd *pd, struct cq *cq)
@@ -147,7 +147,7 @@ static void expect_refusal(struct ibv_pd *pd, int want)
 	CHECK_EQ(cmb_free(), before);
 }
 
-/* ---- other adapters ---------------------------------------------------------------------------- */
+/* ---- other adapters ----------------------------------------------------------------- */
 
 static int close_context(void *object)
 {
@@ -244,7 +244,7 @@ IONIC_TEST(another_driver)
 	CHECK_EQ(ionic_dv_get_qp(&dvqp, one->qp), EOPNOTSUPP);
 }
 
-/* ---- placement ---------------------------------------------------------------------------------- */
+/* ---- placement ---------------------------------------------------------------------- */
 
 /* F-60: a program that says nothing, as all of libionic's do: send queues as far as can be */
 IONIC_TEST(program_that_says_nothing)
@@ -432,7 +432,7 @@ IONIC_TEST(adapter_without_controller_memory)
 	}
 }
 
-/* ---- the administrator -------------------------------------------------------------------------- */
+/* ---- the administrator -------------------------------------------------------------- */
 
 static void write_mode(enum queue queue, const char *mode)
 {
@@ -509,7 +509,7 @@ IONIC_TEST(host_memory_in_every_mode)
 	}
 }
 
-/* ---- parent domains ------------------------------------------------------------------------------ */
+/* ---- parent domains ----------------------------------------------------------------- */
 
 static void domains_have_their_own(enum queue queue)
 {
@@ -580,7 +580,7 @@ IONIC_TEST(policy_of_the_program_counts)
 	expect_refusal(pd, EOPNOTSUPP);
 }
 
-/* ---- pipelines ------------------------------------------------------------------------------------- */
+/* ---- pipelines ---------------------------------------------------------------------- */
 
 static struct ibv_cq_ex *cq_under(struct ibv_pd *domain)
 {
@@ -625,7 +625,7 @@ IONIC_TEST(pipelines)
 	}
 }
 
-/* ---- rings ------------------------------------------------------------------------------------------- */
+/* ---- rings -------------------------------------------------------------------------- */
 
 IONIC_TEST(rings_are_told)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting and polling by the inline code of <dvq/ionic.h> on an adapter: every kind of request, every
- * byte compared, with the queues in host memory, in controller memory and with express doorbells; wraps,
- * full rings, undoing, windows, errors, flushes, events, both pipelines. What the code puts into memory
- * without an adapter is tested in native/.
+ * Posting and polling by the inline code of <dvq/ionic.h> on an adapter: every kind of request,
+ * every byte compared, with the queues in host memory, in controller memory and with express
+ * doorbells; wraps, full rings, undoing, windows, errors, flushes, events, both pipelines. What
+ * the code puts into memory without an adapter is tested in native/.
  */
 #include <dvq/dvq.h>
 #include <infiniband/ionic_dv.h>
@@ -72,7 +72,7 @@ static struct side *side_new(struct endpoint *endpoint)
 	return side;
 }
 
-/* ---- placement ------------------------------------------------------------------------------ */
+/* ---- placement ---------------------------------------------------------------------- */
 
 static uint64_t caps_of(const struct adapter *adapter)
 {
@@ -129,8 +129,9 @@ struct scene {
 			 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 
 /*
- * One receive SGE: libionic asks for express doorbells only where entries have just 64 bytes. Receives
- * are given to one adapter and sends to another, so a sender waits for receives, as connections do.
+ * One receive SGE: libionic asks for express doorbells only where entries have just 64 bytes.
+ * Receives are given to one adapter and sends to another, so a sender has to wait for receives,
+ * which connections do.
  */
 static struct scene scene_of(enum place place, const struct endpoint_options *usual, size_t bytes)
 {
@@ -174,7 +175,7 @@ static struct scene scene_at(enum place place, size_t bytes)
 	IONIC_TEST(test_name##_express) { test_name(EXPRESS); }			\
 	static void test_name(enum place place)
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------- */
 
 static void set_dest(const struct scene *scene, struct dvq_ionic_wr *wr)
 {
@@ -254,7 +255,7 @@ static void expect_bad(struct dvq_ionic_cq *cq, uint64_t id, enum ibv_wc_status 
 	CHECK_EQ(wc.wr_id, id);
 }
 
-/* ---- every kind of request ---------------------------------------------------------------------- */
+/* ---- every kind of request ---------------------------------------------------------- */
 
 IONIC_TEST_PLACES(sends_of_every_length)
 {
@@ -508,7 +509,7 @@ IONIC_TEST_PLACES(windows)
 	expect_bad(&scene.a->send_cq, 15, IBV_WC_REM_ACCESS_ERR);
 }
 
-/* ---- many ---------------------------------------------------------------------------------------- */
+/* ---- many --------------------------------------------------------------------------- */
 
 /* blocks of sends, each with contents of its own, in order on both sides */
 static void traffic(struct scene *scene, unsigned int blocks, unsigned int block)
@@ -649,7 +650,7 @@ IONIC_TEST(express_doorbells_ring_for_each)
 	CHECK_EQ(model_delta(peer->model, &b, "doorbells_express"), 20);
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------------------- */
 
 IONIC_TEST_PLACES(errors_flush_what_is_behind)
 {
@@ -748,7 +749,7 @@ IONIC_TEST_PLACES(reset)
 	traffic(&scene, 4, 23);
 }
 
-/* ---- who else was there ------------------------------------------------------------------------------ */
+/* ---- who else was there ------------------------------------------------------------- */
 
 IONIC_TEST(queue_that_the_verbs_used)
 {
@@ -788,7 +789,7 @@ IONIC_TEST(completions_of_a_qp_that_is_gone)
 	CHECK_EQ(scene.a->send_cq.bad, 0);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------- */
 
 IONIC_TEST(events)
 {

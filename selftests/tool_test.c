@@ -148,7 +148,7 @@ ADAPTER_TEST(show_without_queues)
 	CHECK_CONTAINS(text, "has no QPs");
 }
 
-/* ---- placement -------------------------------------------------------------------------- */
+/* ---- placement ---------------------------------------------------------------------- */
 
 static uint64_t caps(void)
 {

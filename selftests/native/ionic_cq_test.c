@@ -60,7 +60,7 @@ static const char *polled(struct ionic_rings *r, uint32_t most)
 	return text;
 }
 
-/* ---- sends -------------------------------------------------------------------------------- */
+/* ---- sends -------------------------------------------------------------------------- */
 
 TEST(messages_complete_by_number)
 {
@@ -207,7 +207,7 @@ TEST(rings_wrap)
 	ionic_rings_free(r);
 }
 
-/* ---- entries that cannot be -------------------------------------------------------------------- */
+/* ---- entries that cannot be --------------------------------------------------------- */
 
 TEST(numbers_that_cannot_be)
 {
@@ -325,7 +325,7 @@ TEST(table)
 	ionic_rings_free(r);
 }
 
-/* ---- errors and flushes ---------------------------------------------------------------------------- */
+/* ---- errors and flushes ------------------------------------------------------------- */
 
 TEST(error_of_a_message)
 {
@@ -449,7 +449,7 @@ TEST(statuses)
 	}
 }
 
-/* ---- receives --------------------------------------------------------------------------------------- */
+/* ---- receives ----------------------------------------------------------------------- */
 
 TEST(receives_in_any_order)
 {
@@ -545,7 +545,7 @@ TEST(contents_of_a_receives_completion)
 	CHECK_EQ(wc.sl, 5);
 }
 
-/* ---- rings, doorbells, events ------------------------------------------------------------------------- */
+/* ---- rings, doorbells, events ------------------------------------------------------- */
 
 TEST(both_pipelines_in_turn)
 {

@@ -144,7 +144,7 @@ TEST(other_devices)
 	expect_foreign(FAKE_OTHER);
 }
 
-/* ---- pipelines --------------------------------------------------------------------- */
+/* ---- pipelines ---------------------------------------------------------------------- */
 
 TEST(pipelines_are_the_stock_librarys)
 {
@@ -165,7 +165,7 @@ TEST(pipelines_are_the_stock_librarys)
 	fake_close(context);
 }
 
-/* ---- placement --------------------------------------------------------------------- */
+/* ---- placement ---------------------------------------------------------------------- */
 
 TEST(wish_goes_to_the_provider_and_permission_to_the_kernel)
 {
@@ -256,7 +256,7 @@ TEST(kernel_that_refuses)
 	fake_close(context);
 }
 
-/* ---- the in-tree driver -------------------------------------------------------------- */
+/* ---- the in-tree driver ------------------------------------------------------------- */
 
 TEST(in_tree_driver_is_all_the_stock_librarys)
 {
@@ -323,7 +323,7 @@ TEST(proposed_calls_that_the_stock_library_has_not)
 	fake_close(context);
 }
 
-/* ---- records -------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------ */
 
 TEST(records_answer_on_dvqs_devices)
 {

@@ -34,7 +34,7 @@ static void finish(struct ionic_rings *r, unsigned int n)
 	CHECK_EQ(ionic_poll(r, wc, 8), n);
 }
 
-/* ---- rings --------------------------------------------------------------------------------- */
+/* ---- rings -------------------------------------------------------------------------- */
 
 TEST(queue_without_slots_takes_nothing)
 {
@@ -139,7 +139,7 @@ TEST(undone_posts_leave_nothing)
 	}
 }
 
-/* ---- controller memory ------------------------------------------------------------------------ */
+/* ---- controller memory -------------------------------------------------------------- */
 
 /* whole entries arrive, at their places, wrapped or not, and no others are touched */
 TEST(copies_to_controller_memory)
@@ -223,7 +223,7 @@ TEST(express_word_is_not_payload)
 	ionic_rings_free(r);
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------------------- */
 
 TEST(order_of_host_memory)
 {

@@ -59,7 +59,7 @@ struct dvq_ionic_wq {
 DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_wq, reqs) == 48, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_wq) == 152, "layout");
 
-/* ---- storing an entry ------------------------------------------------------------------- */
+/* ---- storing an entry --------------------------------------------------------------- */
 
 /* where the entry of a count is, from the start of the ring */
 DVQ_INLINE uint64_t dvq_ionic_wq_offset(const struct dvq_ionic_wq *wq, uint32_t count)
@@ -88,7 +88,7 @@ DVQ_INLINE void dvq_ionic_wq_store(struct dvq_ionic_wq *wq, const uint64_t *word
 			    dvq_ionic_wq_express(wq, wq->reqs.posted));
 }
 
-/* ---- publishing ----------------------------------------------------------------------------- */
+/* ---- publishing --------------------------------------------------------------------- */
 
 DVQ_INLINE void dvq_ionic_wq_ring(const struct dvq_ionic_wq *wq)
 {

@@ -79,7 +79,7 @@ DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_wr) == 552, "layout");
 #define DVQ_IONIC_W1_FLAGS	16
 #define DVQ_IONIC_W1_IMM	32
 
-/* ---- byte order: the adapter's numbers are big endian ---------------------------------- */
+/* ---- byte order: the adapter's numbers are big endian ------------------------------- */
 
 DVQ_INLINE uint64_t dvq_swap16(uint16_t x)
 {
@@ -114,7 +114,7 @@ DVQ_INLINE uint64_t dvq_swap_pair(uint32_t first, uint32_t second)
 	return dvq_swap32(first) | dvq_swap32(second) << 32;
 }
 
-/* ---- builders ---------------------------------------------------------------------------- */
+/* ---- builders ----------------------------------------------------------------------- */
 
 DVQ_INLINE void dvq_ionic_wr_fail(struct dvq_ionic_wr *wr, uint32_t error)
 {
@@ -332,7 +332,7 @@ DVQ_INLINE void dvq_ionic_wr_bind_mw(struct dvq_ionic_wr *wr, const struct dvq_i
 	wr->bytes = sizeof(struct ionic_wqe_bind_mw);
 }
 
-/* ---- setters ------------------------------------------------------------------------------- */
+/* ---- setters ------------------------------------------------------------------------ */
 
 /* DVQ_IONIC_SIGNALED and others instead of those that there are; 0 clears */
 DVQ_INLINE void dvq_ionic_wr_set_flags(struct dvq_ionic_wr *wr, uint32_t flags)
