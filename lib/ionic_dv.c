@@ -8,7 +8,7 @@
  * from its records.
  */
 #include <errno.h>
-#include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <infiniband/ionic_dv.h>
@@ -108,7 +108,7 @@ DVQ_API int ionic_dv_pd_set_udma_mask(struct ibv_pd *ibpd, uint8_t udma_mask)
  * to the PD and only permits: what differs between parent domains is in their wishes. What
  * the program said with dvq_pd_set_policy() stays.
  */
-static int permit(struct ibv_pd *pd, enum dvq_wq_kind kind)
+static int add_permission(struct ibv_pd *pd, enum dvq_wq_kind kind)
 {
 	struct dvq_pd_policy policy;
 	uint32_t *word = kind == DVQ_WQ_SQ ? &policy.sq : &policy.rq;
@@ -119,6 +119,18 @@ static int permit(struct ibv_pd *pd, enum dvq_wq_kind kind)
 		return ret;
 	*word = DVQ_PLACE_SET | DVQ_PLACE_CMB | DVQ_PLACE_EXPDB;
 	return dvq_pd_set_policy(pd, &policy, sizeof(policy));
+}
+
+static int permit(struct ibv_pd *pd, enum dvq_wq_kind kind)
+{
+	/* protects what is between get and set: threads with a domain each share the PD's policy */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int ret;
+
+	pthread_mutex_lock(&lock);
+	ret = add_permission(pd, kind);
+	pthread_mutex_unlock(&lock);
+	return ret;
 }
 
 static int check_express(struct ibv_context *context, enum dvq_wq_kind kind)
