@@ -12,6 +12,9 @@
 
 /* ---- calls ------------------------------------------------------------------------- */
 
+/* enum rdma_driver_id; headers before Linux 6.18 do not have it */
+#define DRIVER_IONIC	21
+
 /* of the adapter that was opened last: a program tests adapters of one kind */
 static uint32_t driver_id = RDMA_DRIVER_EFA;
 
@@ -102,7 +105,7 @@ static int open_node(const struct adapter *adapter)
 	char path[128];
 	int fd;
 
-	driver_id = adapter->kind == ADAPTER_IONIC ? RDMA_DRIVER_IONIC : RDMA_DRIVER_EFA;
+	driver_id = adapter->kind == ADAPTER_IONIC ? DRIVER_IONIC : RDMA_DRIVER_EFA;
 	snprintf(path, sizeof(path), "/dev/infiniband/%.64s", adapter->device->dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	LAB_NEED(fd >= 0, "%s: %s", path, strerror(errno));
