@@ -103,12 +103,15 @@ static u32 to_dvq_wish(u8 wish)
 /*
  * Send entries are written once and gain from write combining. Receive entries with an
  * express doorbell must each reach the device without a fence, so they do only if the
- * user says so. To ask for both is to ask for neither.
+ * user says so. To ask for both is to ask for neither. The owner of a region may map it,
+ * too, and a page has one memory type for all who do: the region's, write-combining.
  */
-static u8 mapping(enum dvq_wq_kind kind, u8 wish, bool express)
+static u8 mapping(enum dvq_wq_kind kind, u8 wish, bool express, bool of_region)
 {
 	const u8 both = DVQ_IONIC_CMB_WC | DVQ_IONIC_CMB_UC;
 
+	if (of_region)
+		return DVQ_IONIC_CMB_WC;
 	if ((wish & both) == DVQ_IONIC_CMB_WC || (wish & both) == DVQ_IONIC_CMB_UC)
 		return wish & both;
 	return kind == DVQ_WQ_RQ && express ? DVQ_IONIC_CMB_UC : DVQ_IONIC_CMB_WC;
@@ -127,7 +130,7 @@ static int reserve(struct dion_ucontext *ctx, struct dvq_pool *pool, enum dvq_wq
 		return placed;
 	if (placed == DVQ_PLACED_CMB_EXPDB)
 		cmb.expdb_size = BIT(wq->ring.stride_log2);
-	how = mapping(kind, wish, cmb.expdb_size);
+	how = mapping(kind, wish, cmb.expdb_size, pool && !cmb.expdb_size);
 	entry = dvq_cmb_mmap(&ctx->dvq, pool, &cmb, how == DVQ_IONIC_CMB_WC ?
 			     DVQ_MMAP_DEVICE_MEM : DVQ_MMAP_REGISTERS);
 	if (entry == ERR_PTR(-ENOSPC))
