@@ -31,7 +31,8 @@ help:
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
 ## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
-## make check-all        the same on every suite (root)
+## make check-all        the same on every suite, and make against (root)
+## make against          modules built for 7.3, the kernel of trixie-backports (root)
 ## make check-oracle     the models under the in-tree drivers (root)
 ## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
 ## make deps             installs the packages that the lab needs on this machine (root)
@@ -124,7 +125,11 @@ check-all: deps
 	@for suite in $(notdir $(wildcard $(VM)/suites/*)); do \
 		$(MAKE) check SUITE=$$suite || failed="$$failed $$suite"; \
 	done; \
+	$(MAKE) against || failed="$$failed against"; \
 	[ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
+
+against: deps
+	@$(VM)/against
 
 shell: deps
 	$(MAKE) -j $(JOBS) model
@@ -139,4 +144,4 @@ style: deps
 	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
 
 .PHONY: all help root tree modules library tests model native install clean deps suite check check-all check-oracle \
-	demo shell style
+	against demo shell style

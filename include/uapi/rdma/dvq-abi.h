@@ -271,6 +271,7 @@ enum dvq_wq_kind {
 
 /**
  * enum dvq_mem - where a ring is
+ * @DVQ_MEM_NONE: there is no ring
  * @DVQ_MEM_KERNEL: host memory that the kernel allocated; mapped by ring_key
  * @DVQ_MEM_USER: memory that the creator gave (possibly of a GPU), at user_addr of
  *	its address space if that is not 0
@@ -298,6 +299,7 @@ enum dvq_wq_caps {
 
 /**
  * enum dvq_db_format - what is stored to a doorbell
+ * @DVQ_DB_NONE: there is no doorbell
  * @DVQ_DB_EFA_COUNT: free-running count of entries posted, modulo 2^16
  * @DVQ_DB_EFA_CQ: consumer index, arm bit and command sequence number
  * @DVQ_DB_IONIC: db_value | (index & mask of the ring)
