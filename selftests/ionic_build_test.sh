@@ -9,6 +9,7 @@
 
 here=${BASH_SOURCE[0]%/*}
 
+model_present || skip_all 'loads changed Ethernet drivers: that is for modelled adapters only'
 [ -d /sys/module/dvq_ionic ] || skip_all 'dvq_ionic is not loaded'
 [ "$(cat /sys/module/dvq_ionic/refcnt)" = 0 ] || skip_all 'dvq_ionic is in use: close what uses it'
 ionic=$(modinfo -n ionic) || skip_all 'ionic is not a module'

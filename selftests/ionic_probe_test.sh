@@ -117,7 +117,7 @@ test_counters_refused()
 {
 	local op
 
-	for op in stats_hdrs qp_stats_hdrs; do
+	for op in stats_vals stats_hdrs qp_stats_hdrs; do
 		unbind
 		model "$name" inject op="$op" action=fail status=1 > /dev/null
 		equal 'the answer to bind' "$(bind)" ''
@@ -127,9 +127,14 @@ test_counters_refused()
 		fail 'no port counters, of which the names were not refused'
 }
 
-test_first_admin_command_not_answered()
+# That is the end of the RDMA side, so there is nothing to register.
+test_counters_not_answered()
 {
-	refused "$missing" op=stats_hdrs action=drop
+	local op
+
+	for op in stats_vals stats_hdrs qp_stats_hdrs; do
+		refused "$missing" op="$op" action=drop
+	done
 }
 
 # ---- identities that no driver can use, which ionic.ko reads when it probes ------------------------

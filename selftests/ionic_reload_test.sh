@@ -96,6 +96,7 @@ test_memory_with_ethernet()
 {
 	local alone
 
+	model_present || { skip 'takes the network away: that is for modelled adapters only'; return; }
 	unload || fail 'unloading failed'
 	growth "$loops" reload_ethernet
 	alone=$grown
