@@ -371,18 +371,6 @@ ADAPTER_TEST(dmabuf_refused)
 
 /* ---- access (F-58) ------------------------------------------------------- */
 
-static void need_efa(void)
-{
-	if (self->kind != ADAPTER_EFA)
-		SKIP("is about EFA");
-}
-
-static void need_ionic(void)
-{
-	if (self->kind != ADAPTER_IONIC)
-		SKIP("is about ionic");
-}
-
 /* the flags that the adapter gets are the verbs' own; atomics are granted as advertised (F-67) */
 ADAPTER_TEST(access_flags_of_ionic)
 {

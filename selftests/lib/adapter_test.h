@@ -162,6 +162,18 @@ __attribute__((unused)) static void need_model(void)
 		SKIP("needs the modelled adapter's control channel");
 }
 
+__attribute__((unused)) static void need_efa(void)
+{
+	if (self->kind != ADAPTER_EFA)
+		SKIP("is about EFA");
+}
+
+__attribute__((unused)) static void need_ionic(void)
+{
+	if (self->kind != ADAPTER_IONIC)
+		SKIP("is about ionic");
+}
+
 static bool has_events(const struct adapter *adapter)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(adapter->context);
