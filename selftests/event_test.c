@@ -443,8 +443,10 @@ ADAPTER_TEST(destroy_waits_for_acknowledgement)
 	from = buffer_new(a->pd, 8, 0);
 	to = buffer_new(b->pd, 8, IBV_ACCESS_LOCAL_WRITE);
 	to_b = route_new(a, b);
+	route_new(b, a);
 	work = send_work(&to_b, 1, from, 0, 8);
 	REQUIRE(!ibv_req_notify_cq(destruction.cq->cq, 0));
+	CHECK(cq_quiet(destruction.cq, 0));
 	post_recv_one(b, 1, to, 0, 8);
 	post_one(a, &work);
 	REQUIRE(!ibv_get_cq_event(channel, &cq, &context));
