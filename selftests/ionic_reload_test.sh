@@ -6,10 +6,12 @@
 # measured, too. Unloads modules of the running system, so nobody may be using them.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 . "${BASH_SOURCE[0]%/*}/lib/slab.sh"
 
 loops=${DVQ_RELOADS:-100}
 
+need_kind ionic
 [ -d /sys/module/dvq_ionic ] || skip_all 'dvq_ionic is not loaded'
 [ "$(cat /sys/module/dvq_ionic/refcnt)" = 0 ] || skip_all 'dvq_ionic is in use: close what uses it'
 

@@ -5,10 +5,12 @@
 # memory. Unloads the dvq_efa module of the running system, so nobody may be using it.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 . "${BASH_SOURCE[0]%/*}/lib/slab.sh"
 
 loops=${DVQ_RELOADS:-100}
 
+need_kind efa
 [ -d /sys/module/dvq_efa ] || skip_all 'dvq_efa is not loaded'
 [ "$(cat /sys/module/dvq_efa/refcnt)" = 0 ] || skip_all 'dvq_efa is in use: close what uses it'
 

@@ -57,6 +57,13 @@ port_up()
 	done
 }
 
+# need_kind efa|ionic: skips the program if $DVQ_DEV names an adapter of the other kind.
+need_kind()
+{
+	[ -z "${DVQ_DEV:-}" ] || [ "$(adapter_kind "$DVQ_DEV")" = "$1" ] ||
+		skip_all "$DVQ_DEV is no $1 adapter: set DVQ_DEV to one"
+}
+
 # need_adapter efa|ionic|any: sets self and peer, names of RDMA devices ($DVQ_DEV and $DVQ_PEER_DEV, or the
 # first two adapters found, or one twice), and kind; their ports are up. Without one it skips the program.
 need_adapter()
@@ -73,6 +80,7 @@ need_adapter()
 	[ -d "/sys/class/infiniband/$self" ] ||
 		skip_all "no RDMA device $self: ibv_devices lists them; set DVQ_DEV to one"
 	kind=$(adapter_kind "$self")
+	[ "$1" = any ] || need_kind "$1"
 	peer=$self
 	for other in "${found[@]}"; do
 		[ "$peer" != "$self" ] || peer=$other
