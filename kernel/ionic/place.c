@@ -190,6 +190,11 @@ int dion_place(struct dion_ucontext *ctx, struct dvq_pd *pd, enum dvq_wq_kind ki
 		ret = -EOPNOTSUPP;
 	else
 		ret = reserve(ctx, pool, kind, wish, &req, wq);
+	if (ret)
+		ibdev_dbg(&dev->dvq.ibdev,
+			  "no place for the %s: wish %#x, policy %#x, mode %d, %llu bytes of %llu: %d\n",
+			  kind == DVQ_WQ_SQ ? "SQ" : "RQ", wish, req.policy, req.mode,
+			  req.bytes, req.free_bytes, ret);
 	dvq_pool_put(pool);
 	return ret;
 }
