@@ -27,7 +27,7 @@ help:
 ## make modules          modules; KDIR= names other kernel headers, OUT= another directory (build/host)
 ## make library          libdvq and its pkg-config file
 ## make tools            the command dvq
-## make install          all of them, and depmod; prefix= and DESTDIR= as usual (root)
+## make install          all of them, depmod and ldconfig; prefix= and DESTDIR= as usual (root)
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
 ## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
@@ -79,9 +79,10 @@ native: model
 	$(MAKE) -C $(ROOT)/selftests/native
 
 install: root modules tools
-	$(MAKE) -C $(KDIR) M=$(TREE) modules_install
+	$(MAKE) -C $(KDIR) M=$(TREE) INSTALL_MOD_PATH=$(DESTDIR) modules_install
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib install
 	$(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib install
+	[ -n "$(DESTDIR)" ] || ldconfig
 
 clean:
 	rm -rf $(ROOT)/build
