@@ -2,7 +2,7 @@
 /*
  * The admin queue of an EFA adapter when the device refuses, is slow, repeats itself, talks
  * nonsense or forgets to interrupt: every verb ends with the right errno, nothing is left behind,
- * and the queue goes on. (A device that does not answer at all: dead_test.sh.)
+ * and the queue goes on. (A device that does not answer at all: dead_test.)
  */
 #include <errno.h>
 #include <fcntl.h>

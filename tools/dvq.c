@@ -136,7 +136,7 @@ static int list(void)
 	if (n)
 		printf("%-16s %-12s %-5s %s\n", "DEVICE", "DRIVER", "DVQ", "CAN");
 	else
-		fprintf(stderr, "dvq: there are no RDMA devices: load the driver (modprobe dvq_efa)\n");
+		fprintf(stderr, "dvq: there are no RDMA devices: load the driver (modprobe dvq_efa or dvq_ionic)\n");
 	for (int i = 0; i < n; i++)
 		status |= list_device(devices[i]);
 	ibv_free_device_list(devices);

@@ -3,7 +3,7 @@
  * What a modelled adapter is, seen from outside: a PCI function with BARs that
  * is read, written, reset and given time, and that reaches guest memory and
  * interrupts only through its host. Device code knows nothing of sockets,
- * QEMU or threads; model_test.c drives it through this header alone.
+ * QEMU or threads; its unit tests drive it through this header alone.
  *
  * Threads and the one lock: every op of every device, and every fabric
  * delivery, runs under the process-wide model lock. An op must therefore be
