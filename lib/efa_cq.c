@@ -20,7 +20,7 @@ static int map_cq(int cmd_fd, const struct dvq_cq_info *info, void **ring, void 
 	if (!ret && info->db_key)
 		ret = dvq_map(cmd_fd, info->db_key, info->db_length, PROT_WRITE, db);
 	if (ret && *ring)
-		munmap(*ring, info->ring_length);
+		dvq_unmap((uintptr_t)*ring, info->ring_length);
 	return ret;
 }
 

@@ -16,7 +16,7 @@ static int map_sq(int cmd_fd, const struct dvq_wq_info *wq, void **ring, void **
 		return ret;
 	ret = dvq_map(cmd_fd, wq->db_key, wq->db_length, PROT_WRITE, db);
 	if (ret)
-		munmap(*ring, wq->ring_length);
+		dvq_unmap((uintptr_t)*ring, wq->ring_length);
 	return ret;
 }
 

@@ -92,7 +92,8 @@ int dvq_ionic_query_cq(struct ibv_cq *cq, uint32_t pipeline, struct dvq_cq_info 
  * Finds in @maps, the text of /proc/self/maps, where the process has @length bytes of
  * the file @path at offset @key; NULL: nowhere.
  */
-void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length);
+void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length,
+		    const char **rest);
 
 /* a mapping of one's own, not inherited by fork() */
 int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address);

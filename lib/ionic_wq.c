@@ -24,7 +24,7 @@ static int map_wq(struct ibv_qp *qp, const struct dvq_wq_info *wq, void **cmb, v
 		return ret;
 	ret = dvq_map(fd, wq->db_key, wq->db_length, PROT_WRITE, db);
 	if (ret && *cmb)
-		munmap(*cmb, wq->ring_length);
+		dvq_unmap((uintptr_t)*cmb, wq->ring_length);
 	return ret;
 }
 

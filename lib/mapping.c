@@ -22,7 +22,17 @@
 
 #include "internal.h"
 
-int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
+/* what dvq_map() mapped, which is not the provider's although it looks like it */
+struct own {
+	struct own *next;
+	uint64_t address;
+};
+
+/* protects the list, and that what is in it is mapped */
+static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct own *owns;
+
+static int map_own(int cmd_fd, uint64_t key, uint64_t length, int prot, struct own *own)
 {
 	void *at = mmap(NULL, length, prot, MAP_SHARED, cmd_fd, (off_t)key);
 	int ret;
@@ -36,14 +46,53 @@ int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
 		munmap(at, length);
 		return ret;
 	}
-	*address = at;
+	own->address = (uintptr_t)at;
+	own->next = owns;
+	owns = own;
 	return 0;
+}
+
+int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
+{
+	struct own *own = calloc(1, sizeof(*own));
+	int ret;
+
+	if (!own)
+		return dvq_refuse(ENOMEM, "no memory");
+	pthread_mutex_lock(&own_lock);
+	ret = map_own(cmd_fd, key, length, prot, own);
+	pthread_mutex_unlock(&own_lock);
+	if (ret)
+		free(own);
+	else
+		*address = (void *)(uintptr_t)own->address;
+	return ret;
+}
+
+static struct own **find_own(uint64_t address)
+{
+	struct own **at = &owns;
+
+	while (*at && (*at)->address != address)
+		at = &(*at)->next;
+	return at;
 }
 
 void dvq_unmap(uint64_t address, uint64_t length)
 {
-	if (length)
+	struct own **at, *own;
+
+	if (!length)
+		return;
+	pthread_mutex_lock(&own_lock);
+	at = find_own(address);
+	own = *at;
+	if (own) {
+		*at = own->next;
 		munmap((void *)(uintptr_t)address, length);
+	}
+	pthread_mutex_unlock(&own_lock);
+	free(own);
 }
 
 /* ---- the provider's mappings ---------------------------------------------------------- */
@@ -80,7 +129,8 @@ static void *find_in_line(const char *line, const char *path, uint64_t key, uint
 	return (void *)(uintptr_t)(start + (key - offset));
 }
 
-void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length)
+void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length,
+		    const char **rest)
 {
 	const char *line;
 	void *found;
@@ -88,8 +138,10 @@ void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t l
 	for (line = maps; *line; line = strchrnul(line, '\n')) {
 		line += *line == '\n';
 		found = find_in_line(line, path, key, length);
-		if (found)
+		if (found) {
+			*rest = strchrnul(line, '\n');
 			return found;
+		}
 	}
 	return NULL;
 }
@@ -115,6 +167,7 @@ void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 {
 	char link[64], path[PATH_MAX];
 	void *found = NULL;
+	const char *text, *rest;
 	ssize_t n;
 	char *maps;
 
@@ -123,9 +176,14 @@ void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 	if (n < 0)
 		return NULL;
 	path[n] = '\0';
+	pthread_mutex_lock(&own_lock);
 	maps = read_maps();
-	if (maps)
-		found = dvq_maps_find(maps, path, key, length);
+	for (text = maps; text; text = rest) {
+		found = dvq_maps_find(text, path, key, length, &rest);
+		if (!found || !*find_own((uintptr_t)found))
+			break;
+	}
+	pthread_mutex_unlock(&own_lock);
 	free(maps);
 	return found;
 }
@@ -203,7 +261,7 @@ static void reap_locked(void)
 			continue;
 		}
 		*at = loan->next;
-		munmap(loan->address, loan->length);
+		dvq_unmap((uintptr_t)loan->address, loan->length);
 		free(loan);
 	}
 }

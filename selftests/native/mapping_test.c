@@ -24,9 +24,11 @@ static const char maps[] =
 	"nonsense\n"
 	"7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]";
 
+static const char *rest;
+
 static uint64_t find(uint64_t key, uint64_t length)
 {
-	return (uintptr_t)dvq_maps_find(maps, DEV, key, length);
+	return (uintptr_t)dvq_maps_find(maps, DEV, key, length, &rest);
 }
 
 TEST(mapping_is_found_by_its_offset)
@@ -54,17 +56,17 @@ TEST(too_short_private_or_of_another_file)
 
 TEST(file_that_was_removed_has_that_in_its_name)
 {
-	CHECK_EQ((uintptr_t)dvq_maps_find(maps, DEV " (deleted)", 0x100030000, 0x1000),
+	CHECK_EQ((uintptr_t)dvq_maps_find(maps, DEV " (deleted)", 0x100030000, 0x1000, &rest),
 		 0x7f000000d000);
 }
 
 TEST(odd_texts)
 {
-	CHECK(!dvq_maps_find("", DEV, 0, 1));
-	CHECK(!dvq_maps_find("\n\n", DEV, 0, 1));
-	CHECK(!dvq_maps_find("7f00-7e00 rw-s 0 0:0 0 " DEV, DEV, 0, 1));
-	CHECK(!dvq_maps_find("7f00-7f00 rw-s 0 0:0 0 " DEV, DEV, 0, 1));
-	CHECK_EQ((uintptr_t)dvq_maps_find("7f00-8f00 rw-s 0 0:0 0 " DEV, DEV, 0, 1), 0x7f00);
+	CHECK(!dvq_maps_find("", DEV, 0, 1, &rest));
+	CHECK(!dvq_maps_find("\n\n", DEV, 0, 1, &rest));
+	CHECK(!dvq_maps_find("7f00-7e00 rw-s 0 0:0 0 " DEV, DEV, 0, 1, &rest));
+	CHECK(!dvq_maps_find("7f00-7f00 rw-s 0 0:0 0 " DEV, DEV, 0, 1, &rest));
+	CHECK_EQ((uintptr_t)dvq_maps_find("7f00-8f00 rw-s 0 0:0 0 " DEV, DEV, 0, 1, &rest), 0x7f00);
 }
 
 static struct ibv_qp qp_of(struct ibv_context *context)
@@ -92,6 +94,46 @@ TEST(providers_mappings_are_named_and_none_is_made)
 	for (int i = 0; i < 4; i++)
 		munmap(map[i], i % 2 ? 0x1000 : 0x2000);
 	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+/* a ring that is open looks like the provider's mapping, and goes with its close */
+TEST(rings_that_are_open_are_not_the_providers)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_qp qp = qp_of(context);
+	struct efadv_wq_attr sq, rq;
+	struct dvq_efa_sq ring;
+	void *map[2];
+
+	map[0] = mmap(NULL, 0x2000, PROT_WRITE, MAP_SHARED, context->cmd_fd, 0x10000);
+	map[1] = mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, context->cmd_fd, 0x14000);
+	CHECK_EQ(dvq_efa_sq_open(&qp, &ring, sizeof(ring)), 0);
+	CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), 0);
+	CHECK(sq.buffer == (uint8_t *)map[0] + 64);
+	CHECK((uint8_t *)sq.doorbell == (uint8_t *)map[1] + 0x124);
+	dvq_efa_sq_close(&ring);
+	munmap(map[0], 0x2000);
+	munmap(map[1], 0x1000);
+	fake_close(context);
+}
+
+TEST(doorbells_that_are_open_are_not_the_providers)
+{
+	struct ibv_context *context = fake_open(FAKE_IONIC);
+	struct ibv_qp qp = qp_of(context);
+	struct dvq_ionic_rq rq, copy;
+	void *map = mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, context->cmd_fd, 0x4000);
+
+	CHECK_EQ(dvq_ionic_rq_open(&qp, &rq, sizeof(rq)), 0);
+	copy = rq;
+	CHECK(dvq_provider_mapping(context->cmd_fd, 0x4000, 0x1000) == map);
+	dvq_ionic_rq_close(&rq);
+	CHECK(dvq_provider_mapping(context->cmd_fd, 0x4000, 0x1000) == map);
+	/* what is there now is somebody else's */
+	dvq_ionic_rq_close(&copy);
+	munmap(map, 0x1000);
+	CHECK(!dvq_provider_mapping(context->cmd_fd, 0x4000, 0x1000));
 	fake_close(context);
 }
 
