@@ -34,12 +34,16 @@ static int query_as(struct ibv_context *context, uint32_t driver_id, void *info,
 	return dvq_call_issue(&call, context->cmd_fd, driver_id);
 }
 
-/* does dvq answer to this driver id on the context, whatever else it said? */
+/*
+ * Does dvq answer to this driver id on the context, whatever else it said? EIO is dvq's, of a device
+ * that was taken away: who does not know the method says so first.
+ */
 static bool dvq_answers(struct ibv_context *context, uint32_t driver_id)
 {
 	struct dvq_device_info info;
+	int ret = query_as(context, driver_id, &info, sizeof(info));
 
-	return !query_as(context, driver_id, &info, sizeof(info));
+	return !ret || ret == EIO;
 }
 
 static int no_dvq(struct ibv_context *context)
