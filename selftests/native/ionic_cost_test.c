@@ -164,6 +164,6 @@ ROW(send_inline_with_express_doorbell, send_inline, EXPRESS, .limit = 121)
 ROW(receive, receive_one, .limit = 68)
 ROW(completion_of_a_message, send_one, .poll = true, .limit = 166)
 ROW(completion_of_a_datagram, send_datagram, .poll = true, .limit = 158)
-ROW(completion_of_a_receive, receive_one, .poll = true, .limit = 168)
+ROW(completion_of_a_receive, receive_one, .poll = true, .limit = 175)
 
 TAP_MAIN

@@ -432,6 +432,93 @@ TEST(flush_by_the_program)
 	ionic_rings_free(r);
 }
 
+/* what came before is no flush */
+TEST(flush_by_the_program_behind_what_has_come)
+{
+	struct ionic_rings *r = open_rings();
+
+	post(r, "mm");
+	CHECK_EQ(ionic_post_recv(r, 5), 0);
+	ionic_publish(r);
+	ionic_msn(r, 1, 0);
+	ionic_recv(r, 0, 5, 0);
+	CHECK_EQ(dvq_ionic_cq_flush_qp(&r->cq, RINGS_QP_NUM), 0);
+	CHECK_STR(polled(r, 1), "0");
+	CHECK_STR(polled(r, 16), "5 1:4");
+	ionic_rings_free(r);
+}
+
+TEST(flushes_spare_what_is_done)
+{
+	struct ionic_rings *r = open_rings();
+
+	post(r, "lmm");
+	ionic_msn(r, 1, 0);
+	CHECK_STR(polled(r, 16), "");
+	ionic_npg(r, 0, IONIC_IO_FLUSHED);
+	CHECK_STR(polled(r, 16), "0:4 1 2:4");
+	ionic_rings_free(r);
+
+	r = open_rings();
+	post(r, "mll");
+	ionic_npg(r, 1, 0);
+	ionic_npg(r, 0, IONIC_IO_FLUSHED);
+	CHECK_STR(polled(r, 16), "0:4 1 2:4");
+	ionic_rings_free(r);
+}
+
+/* an entry with the mark of an error, whatever its status */
+static const char *marked(enum ionic_cqe_type type, uint32_t status)
+{
+	struct ionic_rings *r = open_rings();
+	struct ionic_cqe cqe = { .status_length = htobe32(status) };
+	const char *text;
+
+	post(r, "mmm");
+	CHECK_EQ(ionic_post_recv(r, 5), 0);
+	ionic_publish(r);
+	if (type == IONIC_CQE_SEND_MSN)
+		cqe.u.send.msn = htobe32(2);
+	ionic_cqe(r, 0, cqe, RINGS_QP_NUM, type, true);
+	text = polled(r, 16);
+	ionic_rings_free(r);
+	return text;
+}
+
+TEST(errors_are_never_successes)
+{
+	CHECK_STR(marked(IONIC_CQE_SEND_MSN, 0), "0 1:255 2:4");
+	CHECK_STR(marked(IONIC_CQE_SEND_MSN, 0x100), "0 1:255 2:4");
+	CHECK_STR(marked(IONIC_CQE_SEND_MSN, IONIC_IO_FLUSHED), "0 1:4 2:4");
+	CHECK_STR(marked(IONIC_CQE_RECV, 0), "5:255");
+}
+
+TEST(attached_again_after_a_failure)
+{
+	struct ionic_rings *r = open_rings();
+
+	post(r, "mm");
+	ionic_npg(r, 0, IONIC_IO_FLUSHED);
+	CHECK_STR(polled(r, 16), "0:4 1:4");
+	CHECK_EQ(dvq_ionic_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+	CHECK_EQ(dvq_ionic_cq_attach(&r->cq, &r->sq, &r->rq), 0);
+	post(r, "mm");
+	CHECK_STR(polled(r, 16), "0:4 1:4");
+	ionic_rings_free(r);
+}
+
+TEST(without_a_table)
+{
+	struct ionic_rings *r = open_rings();
+
+	post(r, "m");
+	ionic_msn(r, 1, 0);
+	r->cq.qps = 0;
+	r->cq.qp_mask = 0;
+	CHECK_STR(polled(r, 16), "");
+	ionic_rings_free(r);
+}
+
 TEST(statuses)
 {
 	static const uint32_t want[] = {
@@ -521,8 +608,8 @@ TEST(contents_of_a_receives_completion)
 	CHECK_EQ(wc.src_qp, 0xabcdef);
 	CHECK_EQ(wc.flags, 0);
 	CHECK_EQ(wc.imm, 0);
-	CHECK_EQ(wc.sl, 0);
-	CHECK_EQ(wc.vlan, 0);
+	/* the priority counts without a VLAN, too */
+	CHECK_EQ(wc.sl, 5);
 	CHECK(!memcmp(wc.src_mac, mac, 6));
 	cqe.u.recv.src_qpn_op = htobe32(1 << 24 | 1);
 	wc = one_recv(false, cqe);

@@ -113,7 +113,7 @@ struct dvq_ionic_cq {
  * @opcode: enum ibv_wc_opcode
  * @flags: DVQ_IONIC_WC_*
  * @sl: service level that the packet came with
- * @vlan: VLAN id
+ * @vlan: VLAN id, with DVQ_IONIC_WC_VLAN
  * @src_mac: sender's, in network order
  *
  * From @imm on, but for @status and @opcode, a send's completion has zeros.
@@ -253,6 +253,11 @@ DVQ_INLINE int dvq_ionic_cq_attach(struct dvq_ionic_cq *cq, struct dvq_ionic_sq 
 	row->qp_num = qp_num;
 	row->send = sq ? (uint64_t)(uintptr_t)&sq->wq.reqs : 0;
 	row->recv = rq ? (uint64_t)(uintptr_t)&rq->wq.reqs : 0;
+	/* it may have failed under another table */
+	if (sq && sq->wq.reqs.state & DVQ_IONIC_FAILED)
+		dvq_ionic_cq_enlist(cq, &sq->wq.reqs);
+	if (rq && rq->wq.reqs.state & DVQ_IONIC_FAILED)
+		dvq_ionic_cq_enlist(cq, &rq->wq.reqs);
 	return 0;
 }
 
@@ -383,6 +388,13 @@ DVQ_INLINE void dvq_ionic_cq_fail(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs
 	dvq_ionic_cq_enlist(cq, reqs);
 }
 
+/* as above, but what is on the rings still counts */
+DVQ_INLINE void dvq_ionic_cq_fail_last(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
+{
+	reqs->state |= DVQ_IONIC_FAILING;
+	dvq_ionic_cq_enlist(cq, reqs);
+}
+
 /* messages below a number are done; false: that cannot be */
 DVQ_INLINE bool dvq_ionic_cqe_msn(struct dvq_ionic_reqs *reqs, uint64_t entry, uint32_t status)
 {
@@ -429,7 +441,8 @@ DVQ_INLINE void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq
 	const uint64_t opcode = op == IONIC_RECV_WRITE_IMM ? DVQ_IONIC_WC_RECV_WRITE :
 							     DVQ_IONIC_WC_RECV;
 	uint32_t flags = dvq_ionic_recv_flags(op);
-	uint32_t tag = 0;
+	/* the priority counts without a VLAN, too */
+	const uint32_t tag = dvq_ionic_be32(word2, 0) & 0xffff;
 
 	wc->imm = flags ? dvq_ionic_be32(word2, 32) : 0;
 	wc->src_qp = source & IONIC_CQE_SRC_QPN;
@@ -437,10 +450,8 @@ DVQ_INLINE void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq
 		flags |= DVQ_IONIC_WC_GRH;
 	if (source & IONIC_CQE_IPV4)
 		flags |= DVQ_IONIC_WC_IPV4;
-	if (source & IONIC_CQE_HAS_VLAN) {
+	if (source & IONIC_CQE_HAS_VLAN)
 		flags |= DVQ_IONIC_WC_VLAN;
-		tag = dvq_ionic_be32(word2, 0) & 0xffff;
-	}
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, qp_num),
 			   reqs->qp_num | (uint64_t)length << 32);
 	/* status, opcode, flags, service level, VLAN, MAC */
@@ -505,6 +516,12 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_send(struct dvq_ionic_cq *cq, struct dvq_ionic
 	return n;
 }
 
+/* an error is never taken for success: what is no status is "general" to the verbs */
+DVQ_INLINE uint32_t dvq_ionic_cqe_status(uint32_t status)
+{
+	return status && status < 0xff ? status : 0xff;
+}
+
 /* any entry; how many reports it makes, up to @room, from @wc on */
 DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
 				       struct dvq_ionic_wc *wc, uint32_t room)
@@ -512,10 +529,10 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
 	const uint64_t word = dvq_load64(entry + 24);
 	const uint32_t tail = dvq_ionic_be32(word, 32), qp_num = tail >> 8;
 	const uint32_t type = (tail & IONIC_CQE_TYPE) >> 5;
-	const uint32_t status_length = dvq_ionic_be32(word, 0);
 	const bool error = tail & IONIC_CQE_ERROR;
 	const struct dvq_ionic_cq_qp *row = dvq_ionic_cq_row(cq, qp_num);
 	const bool send = type == IONIC_CQE_SEND_MSN || type == IONIC_CQE_SEND_NPG;
+	uint32_t status_length = dvq_ionic_be32(word, 0);
 	struct dvq_ionic_reqs *reqs;
 
 	if (dvq_unlikely(row->qp_num != qp_num || qp_num == DVQ_IONIC_NO_QP)) {
@@ -534,9 +551,13 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
 	/* what is out of a failed queue is flushed, whatever else is said of it */
 	if (dvq_unlikely(reqs->state & DVQ_IONIC_FAILED))
 		return 0;
-	if (dvq_unlikely(error && status_length == IONIC_IO_FLUSHED)) {
-		dvq_ionic_cq_fail(cq, reqs);
-		return 0;
+	if (dvq_unlikely(error)) {
+		status_length = dvq_ionic_cqe_status(status_length);
+		/* of messages it says which are done, however the last one of them ended */
+		if (status_length == IONIC_IO_FLUSHED && type != IONIC_CQE_SEND_MSN) {
+			dvq_ionic_cq_fail(cq, reqs);
+			return 0;
+		}
 	}
 	if (send)
 		return dvq_ionic_cqe_send(cq, reqs, entry, type, error ? status_length : 0, wc,
@@ -606,7 +627,7 @@ DVQ_INLINE uint32_t dvq_ionic_cq_resume(struct dvq_ionic_cq *cq, struct dvq_ioni
 		next = reqs->next;
 		if (!reqs->receive)
 			n += dvq_ionic_send_report(reqs, wc + n, room - n);
-		if (n != room && !(reqs->state & DVQ_IONIC_FAILED))
+		if (n != room && !(reqs->state & (DVQ_IONIC_FAILED | DVQ_IONIC_FAILING)))
 			dvq_ionic_cq_delist(cq, reqs);
 	}
 	return n;
@@ -617,7 +638,7 @@ DVQ_INLINE bool dvq_ionic_flush_one(struct dvq_ionic_reqs *reqs, struct dvq_ioni
 {
 	struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, reqs->retired);
 
-	if (!(req->flags & DVQ_IONIC_REQ_DONE)) {
+	if (!dvq_ionic_send_is_done(reqs, req)) {
 		if (!req->status)
 			req->status = IONIC_IO_FLUSHED;
 	} else if (reqs->receive) {
@@ -637,6 +658,8 @@ DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic
 	for (uint64_t next = cq->list; next; next = dvq_ionic_reqs_at(next)->next) {
 		struct dvq_ionic_reqs *reqs = dvq_ionic_reqs_at(next);
 
+		if (reqs->state & DVQ_IONIC_FAILING)
+			reqs->state |= DVQ_IONIC_FAILED;
 		if (!(reqs->state & DVQ_IONIC_FAILED))
 			continue;
 		while (n != room && reqs->retired != reqs->given)
@@ -660,6 +683,8 @@ DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_
 	const uint32_t first = cq->next_ring;
 	uint32_t got = 0;
 
+	if (dvq_unlikely(!cq->qps))
+		return 0;
 	if (dvq_unlikely(cq->list))
 		got = dvq_ionic_cq_resume(cq, wc, n);
 	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES && got != n; i++) {
@@ -680,7 +705,9 @@ DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_
  * @solicited: only for one that the sender marked as solicited, or an error
  *
  * An entry that is on a ring already raises it, too. Poll until nothing comes before arming: what
- * was taken off the rings and not yet reported raises none. One event for each arm.
+ * was taken off the rings and not yet reported raises none. Each ring raises at most one event for
+ * all arms since its last one, so a CQ on two pipelines may raise two. Do not arm as many times as a
+ * ring has entries without a completion in between: the adapter counts arms modulo that.
  */
 DVQ_INLINE void dvq_ionic_cq_arm(struct dvq_ionic_cq *cq, bool solicited)
 {
@@ -712,9 +739,9 @@ DVQ_INLINE int dvq_ionic_cq_flush_qp(struct dvq_ionic_cq *cq, uint32_t qp_num)
 	if (row->qp_num != qp_num)
 		return DVQ_IONIC_EINVAL;
 	if (row->send)
-		dvq_ionic_cq_fail(cq, dvq_ionic_reqs_at(row->send));
+		dvq_ionic_cq_fail_last(cq, dvq_ionic_reqs_at(row->send));
 	if (row->recv)
-		dvq_ionic_cq_fail(cq, dvq_ionic_reqs_at(row->recv));
+		dvq_ionic_cq_fail_last(cq, dvq_ionic_reqs_at(row->recv));
 	return 0;
 }
 

@@ -43,6 +43,7 @@ struct dvq_ionic_req {
 /* struct dvq_ionic_reqs.state */
 #define DVQ_IONIC_FAILED	0x01	/* the rest is to be flushed */
 #define DVQ_IONIC_LISTED	0x02	/* in the list of its CQ */
+#define DVQ_IONIC_FAILING	0x04	/* fails when the rings are empty */
 
 /**
  * struct dvq_ionic_reqs - the outstanding requests of a queue

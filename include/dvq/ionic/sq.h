@@ -131,7 +131,7 @@ DVQ_INLINE void dvq_ionic_sq_publish(struct dvq_ionic_sq *sq)
 	dvq_ionic_wq_publish(&sq->wq);
 }
 
-/* Undo every post since the last publish; ring and doorbell of the adapter were not touched. */
+/* Undo every post since the last publish; the adapter was told nothing of them. */
 DVQ_INLINE void dvq_ionic_sq_abort(struct dvq_ionic_sq *sq)
 {
 	dvq_ionic_wq_abort(&sq->wq);

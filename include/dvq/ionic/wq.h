@@ -112,7 +112,7 @@ DVQ_INLINE void dvq_ionic_wq_copy(const struct dvq_ionic_wq *wq)
 
 /*
  * The adapter takes the entry when the word at its end arrives: all before must be there, and
- * the entry before, too. Both fences are between stores to one write-combining mapping.
+ * the entry before, too. Both fences are between stores to one mapping, which may combine them.
  */
 DVQ_INLINE void dvq_ionic_wq_copy_express(const struct dvq_ionic_wq *wq)
 {
