@@ -52,7 +52,9 @@ static void set_policy(struct dvq_pd *pd, const struct dvq_pd_policy *policy,
 {
 	spin_lock(&pd->lock);
 	pd->policy = *policy;
-	swap(pd->pool, pool);
+	/* Who changes what is allowed need not know the region. */
+	if (pool || !(policy->sq | policy->rq))
+		swap(pd->pool, pool);
 	spin_unlock(&pd->lock);
 	/* May sleep, so not under the lock. */
 	dvq_pool_put(pool);

@@ -205,7 +205,8 @@ enum dvq_place {
  *
  * With DVQ_ATTR_SET_PD_POLICY_POOL queues that are placed in controller memory are
  * placed in that region, and nowhere else; without it in what the device has left. What
- * the caller itself keeps in the region is then its own risk.
+ * the caller itself keeps in the region is then its own risk. The region stays until
+ * another one is named, or a policy of zeros is set.
  *
  * DVQ_PLACE_REQUIRE on a device without any placement is EOPNOTSUPP at once.
  */
@@ -275,8 +276,8 @@ enum dvq_wq_kind {
  * @DVQ_MEM_KERNEL: host memory that the kernel allocated; mapped by ring_key
  * @DVQ_MEM_USER: memory that the creator gave (possibly of a GPU), at user_addr of
  *	its address space if that is not 0
- * @DVQ_MEM_CMB: controller memory, mapped by ring_key, write-combining; never
- *	read it. If user_addr is not 0 the creator keeps a copy of the ring there.
+ * @DVQ_MEM_CMB: controller memory, mapped by ring_key, write-combining or uncached
+ *	as the driver has chosen; never read it. If user_addr is not 0 the creator keeps a copy of the ring there.
  */
 enum dvq_mem {
 	DVQ_MEM_NONE	= 0,
