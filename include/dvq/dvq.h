@@ -104,8 +104,8 @@ int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, uint32_t 
  * @size: sizeof(*sq)
  *
  * A ring belongs to one poster. From now on do not post to the queue through the verbs,
- * nor poll its CQ through them; open it before it is used, and after the QP went through
- * RESET close it and open it again. What the verbs did with a send queue cannot be seen
+ * nor poll its CQ through them; open it before it is used, and when the QP goes through
+ * RESET close it and open it again while it is there. What the verbs did with a send queue cannot be seen
  * from outside, so it is on the caller not to open a used one.
  *
  * The mappings are not inherited by fork().
@@ -168,7 +168,8 @@ void dvq_efa_cq_close(struct dvq_efa_cq *ring);
  * Wherever the queue is: in host memory, or in controller memory with or without an express
  * doorbell; posting is the same. A ring belongs to one poster. From now on do not post to
  * the queue through the verbs, nor poll its CQ through them; open it before it is used,
- * and after the QP went through RESET close it and open it again.
+ * and when the QP goes through RESET close it and open it again while it is
+ * there.
  *
  * The mappings are not inherited by fork(). The ring in host memory is the provider's and
  * goes with the QP.

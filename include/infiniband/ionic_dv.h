@@ -79,8 +79,9 @@ int ionic_dv_pd_set_udma_mask(struct ibv_pd *ibpd, uint8_t udma_mask);
  * @expdb: with an express doorbell
  * @require: creation of a queue fails if it cannot be had; else what can be had is taken.
  *	The errno then is ENOSPC (no room, the ring is too large) or EOPNOTSUPP (no
- *	controller memory, no express doorbell for such entries, or the administrator
- *	forbids it)
+ *	controller memory, no express doorbell, or the administrator forbids it). Of entries
+ *	for whose size there is none, and of receive entries of several SGEs, libionic
+ *	does not ask for one: such a queue is made without it
  *
  * Queues that exist stay where they are. dvq_qp_query() tells where a queue is.
  *
