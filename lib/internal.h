@@ -81,6 +81,13 @@ int dvq_efa_query_ah(struct ibv_ah *ah, struct dvq_ah_info *info);
 #define DVQ_ANY_PIPELINE	(~(uint32_t)0)
 
 int dvq_ionic_query_device(struct ibv_context *context, struct dvq_device_info *info);
+/*
+ * For the direct verbs, on rings that are open; ENOENT: no queue of the QP is. EINVAL: a
+ * queue has express doorbells. EOPNOTSUPP: the other queue is not open.
+ */
+int dvq_ionic_open_set_gda(uint64_t uid, bool enable_send, bool enable_receive);
+int dvq_ionic_open_db_data(uint64_t uid, bool receive, uint64_t *data);
+
 int dvq_ionic_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_info *sq,
 		       struct dvq_wq_info *rq);
 /* EINVAL: the CQ has no ring on that pipeline */

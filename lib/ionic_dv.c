@@ -456,39 +456,60 @@ DVQ_API int ionic_dv_pd_set_expdb_mask(struct ibv_pd *ibpd, uint8_t mask)
 	return set_mask(ibpd, mask, "ionic_dv_pd_set_expdb_mask");
 }
 
+/* of a QP that dvq knows; an address or a handle can be another QP's later */
+static int qp_uid(struct ibv_qp *qp, uint64_t *uid)
+{
+	struct dvq_wq_info sq, rq;
+	struct dvq_qp_info info;
+	int ret;
+
+	ret = dvq_ionic_query_qp(qp, &info, &sq, &rq);
+	if (!ret)
+		*uid = info.uid;
+	return ret;
+}
+
 DVQ_API int ionic_dv_qp_set_gda(struct ibv_qp *ibqp, bool enable_send, bool enable_recv)
 {
 	int (*stock)(struct ibv_qp *, bool, bool);
+	uint64_t uid;
+	int ret;
 
 	if (!ibqp)
 		return bad_argument();
 	if (!is_ionic(ibqp->context))
 		return not_ionic(ibqp->context);
+	ret = qp_uid(ibqp, &uid) ? ENOENT : dvq_ionic_open_set_gda(uid, enable_send, enable_recv);
+	if (ret != ENOENT)
+		return ret;
 	stock = (int (*)(struct ibv_qp *, bool, bool))stock_call(ibqp->context,
 								 "ionic_dv_qp_set_gda");
 	return stock ? stock(ibqp, enable_send, enable_recv) : not_in_stock("ionic_dv_qp_set_gda");
 }
 
-static int get_dbell_data(struct ibv_qp *qp, uint64_t *dbdata, const char *call)
+static int get_dbell_data(struct ibv_qp *qp, bool receive, uint64_t *dbdata, const char *call)
 {
 	int (*stock)(struct ibv_qp *, uint64_t *);
+	uint64_t uid;
 
 	if (!qp || !dbdata)
 		return bad_argument();
 	if (!is_ionic(qp->context))
 		return not_ionic(qp->context);
+	if (!qp_uid(qp, &uid) && !dvq_ionic_open_db_data(uid, receive, dbdata))
+		return 0;
 	stock = (int (*)(struct ibv_qp *, uint64_t *))stock_call(qp->context, call);
 	return stock ? stock(qp, dbdata) : not_in_stock(call);
 }
 
 DVQ_API int ionic_dv_qp_get_send_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdata)
 {
-	return get_dbell_data(ibqp, dbdata, "ionic_dv_qp_get_send_dbell_data");
+	return get_dbell_data(ibqp, false, dbdata, "ionic_dv_qp_get_send_dbell_data");
 }
 
 DVQ_API int ionic_dv_qp_get_recv_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdata)
 {
-	return get_dbell_data(ibqp, dbdata, "ionic_dv_qp_get_recv_dbell_data");
+	return get_dbell_data(ibqp, true, dbdata, "ionic_dv_qp_get_recv_dbell_data");
 }
 
 static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context,

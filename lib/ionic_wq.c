@@ -4,6 +4,8 @@
  * provider's, in the process already; controller memory and doorbells are mapped again.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -48,6 +50,101 @@ static void note_maps(struct dvq_ionic_wq *wq, const struct dvq_wq_info *record,
 	wq->db_map_length = record->db_length;
 }
 
+/* ---- open rings ----------------------------------------------------------------------- */
+
+/* where the struct of a ring was when it was opened */
+struct open_ring {
+	struct open_ring *next;
+	struct dvq_ionic_wq *wq;
+	uint64_t uid;
+	bool receive;
+};
+
+/* protects the list */
+static pthread_mutex_t rings_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct open_ring *rings;
+
+static int note_ring(struct dvq_ionic_wq *wq)
+{
+	struct open_ring *ring = malloc(sizeof(*ring));
+
+	if (!ring)
+		return dvq_refuse(ENOMEM, "no memory");
+	*ring = (struct open_ring){ .wq = wq, .uid = wq->uid, .receive = wq->reqs.receive };
+	pthread_mutex_lock(&rings_lock);
+	ring->next = rings;
+	rings = ring;
+	pthread_mutex_unlock(&rings_lock);
+	return 0;
+}
+
+static struct open_ring **find_ring(uint64_t uid, bool receive)
+{
+	struct open_ring **at = &rings;
+
+	while (*at && ((*at)->uid != uid || (*at)->receive != receive))
+		at = &(*at)->next;
+	return at;
+}
+
+/* of a struct, or a copy of it */
+static void forget_ring(const struct dvq_ionic_wq *wq)
+{
+	struct open_ring **at, *ring;
+
+	pthread_mutex_lock(&rings_lock);
+	at = find_ring(wq->uid, wq->reqs.receive);
+	ring = *at;
+	if (ring)
+		*at = ring->next;
+	pthread_mutex_unlock(&rings_lock);
+	free(ring);
+}
+
+static int set_gda(const struct open_ring *send, const struct open_ring *receive,
+		   bool enable_send, bool enable_receive)
+{
+	/* nothing is changed if not all can be */
+	if ((enable_send && send && send->wq->express) ||
+	    (enable_receive && receive && receive->wq->express))
+		return dvq_refuse(EINVAL, "entries with an express doorbell ring by themselves");
+	if ((enable_send && !send) || (enable_receive && !receive))
+		return dvq_refuse(EOPNOTSUPP, "one of the queues is not open");
+	if (send)
+		dvq_ionic_wq_set_gda(send->wq, enable_send);
+	if (receive)
+		dvq_ionic_wq_set_gda(receive->wq, enable_receive);
+	return 0;
+}
+
+int dvq_ionic_open_set_gda(uint64_t uid, bool enable_send, bool enable_receive)
+{
+	const struct open_ring *send, *receive;
+	int ret = ENOENT;
+
+	pthread_mutex_lock(&rings_lock);
+	send = *find_ring(uid, false);
+	receive = *find_ring(uid, true);
+	if (send || receive)
+		ret = set_gda(send, receive, enable_send, enable_receive);
+	pthread_mutex_unlock(&rings_lock);
+	return ret;
+}
+
+int dvq_ionic_open_db_data(uint64_t uid, bool receive, uint64_t *data)
+{
+	const struct open_ring *ring;
+
+	pthread_mutex_lock(&rings_lock);
+	ring = *find_ring(uid, receive);
+	if (ring)
+		*data = dvq_ionic_wq_db_data(ring->wq);
+	pthread_mutex_unlock(&rings_lock);
+	return ring ? 0 : ENOENT;
+}
+
+/* ---- opening and closing -------------------------------------------------------------- */
+
 /* The provider zeroes its rings; an entry of the first lap, or with data, is not all zero here. */
 static bool was_used(const struct ibv_qp *qp, const struct dvq_ionic_wq *wq)
 {
@@ -68,12 +165,30 @@ static int check_ring(const struct ibv_qp *qp, const struct dvq_ionic_wq *wq)
 	return was_used(qp, wq) ? used() : 0;
 }
 
-static void close_wq(struct dvq_ionic_wq *wq)
+static void unmap_wq(struct dvq_ionic_wq *wq)
 {
 	dvq_unmap(wq->cmb_map, wq->cmb_map_length);
 	dvq_unmap(wq->db_map, wq->db_map_length);
 	wq->cmb_map_length = 0;
 	wq->db_map_length = 0;
+}
+
+/* what was opened goes to the caller, who knows @size bytes; @wq is part of @to */
+static int hand_over(const void *new, size_t new_size, void *to, uint32_t size,
+		     struct dvq_ionic_wq *wq)
+{
+	memset(to, 0, size);
+	memcpy(to, new, size < new_size ? size : new_size);
+	return note_ring(wq);
+}
+
+static void close_wq(struct dvq_ionic_wq *wq)
+{
+	/* twice is harmless */
+	if (!wq->db_map_length)
+		return;
+	forget_ring(wq);
+	unmap_wq(wq);
 }
 
 DVQ_API int dvq_ionic_sq_open(struct ibv_qp *qp, struct dvq_ionic_sq *sq, uint32_t size)
@@ -102,13 +217,11 @@ DVQ_API int dvq_ionic_sq_open(struct ibv_qp *qp, struct dvq_ionic_sq *sq, uint32
 	dvq_ionic_sq_fill(&new, &info, &wq, device.wqe_version, &at);
 	note_maps(&new.wq, &wq, cmb, db);
 	ret = check_ring(qp, &new.wq);
-	if (ret) {
-		close_wq(&new.wq);
-		return ret;
-	}
-	memset(sq, 0, size);
-	memcpy(sq, &new, size < sizeof(new) ? size : sizeof(new));
-	return 0;
+	if (!ret)
+		ret = hand_over(&new, sizeof(new), sq, size, &sq->wq);
+	if (ret)
+		unmap_wq(&new.wq);
+	return ret;
 }
 
 DVQ_API void dvq_ionic_sq_close(struct dvq_ionic_sq *sq)
@@ -139,13 +252,11 @@ DVQ_API int dvq_ionic_rq_open(struct ibv_qp *qp, struct dvq_ionic_rq *rq, uint32
 	dvq_ionic_rq_fill(&new, &info, &wq, &at);
 	note_maps(&new.wq, &wq, cmb, db);
 	ret = check_ring(qp, &new.wq);
-	if (ret) {
-		close_wq(&new.wq);
-		return ret;
-	}
-	memset(rq, 0, size);
-	memcpy(rq, &new, size < sizeof(new) ? size : sizeof(new));
-	return 0;
+	if (!ret)
+		ret = hand_over(&new, sizeof(new), rq, size, &rq->wq);
+	if (ret)
+		unmap_wq(&new.wq);
+	return ret;
 }
 
 DVQ_API void dvq_ionic_rq_close(struct dvq_ionic_rq *rq)

@@ -282,6 +282,38 @@ IONIC_TEST_PLACES(sends_of_every_length)
 	}
 }
 
+/* a program that publishes, and another that rings */
+IONIC_TEST_PLACES(somebody_else_rings)
+{
+	struct scene scene = scene_at(place, 4096);
+	struct ibv_qp *qp = scene.a->endpoint->qp;
+	struct dvq_ionic_wr wr = send_wr(&scene, 0, 100);
+	struct dvq_ionic_wc wc;
+	uint64_t data;
+
+	CHECK_EQ(ionic_dv_qp_set_gda(qp, true, false), place == EXPRESS ? EINVAL : 0);
+	if (place == EXPRESS)
+		return;
+	for (unsigned int i = 0; i < 3; i++)
+		give(&scene, i, i * 1000, 1000);
+	put(scene.a, &wr, 0);
+	put(scene.a, &wr, 1);
+	sleep_ms(QUIET_MS);
+	CHECK(!dvq_ionic_cq_poll(&scene.a->send_cq, &wc, 1));
+	/* the last value is for both */
+	CHECK_EQ(ionic_dv_qp_get_send_dbell_data(qp, &data), 0);
+	dvq_doorbell64(scene.a->sq.wq.doorbell, data);
+	CHECK_EQ(ionic_dv_qp_set_gda(qp, false, false), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		expect(&scene.a->send_cq, i);
+		expect(&scene.b->recv_cq, i);
+	}
+	put(scene.a, &wr, 2);
+	expect(&scene.a->send_cq, 2);
+	expect(&scene.b->recv_cq, 2);
+	buffer_expect(scene.in, 2000, 100, SEED);
+}
+
 IONIC_TEST_PLACES(datagrams)
 {
 	const struct endpoint_options options = { .transport = UD, .send_sge = 1 };

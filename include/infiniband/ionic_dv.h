@@ -157,6 +157,28 @@ int ionic_dv_get_cq(struct ionic_dv_cq *dvcq, struct ibv_cq *ibcq, uint8_t udma_
 /* EOPNOTSUPP: a ring is in controller memory, or in memory that the process cannot see */
 int ionic_dv_get_qp(struct ionic_dv_qp *dvqp, struct ibv_qp *ibqp);
 
+/* ---- proposed: somebody else rings ------------------------------------------------------- */
+
+/*
+ * Of queues that are open (dvq_ionic_sq_open(), dvq_ionic_rq_open()) and whose structs are
+ * still where they were when they were opened. Of others it is up to the stock library,
+ * EOPNOTSUPP if that does not have the calls.
+ */
+
+/**
+ * ionic_dv_qp_set_gda() - let somebody else ring the doorbells of a QP
+ * @ibqp: the QP
+ * @enable_send: publishing sends does not ring; else it does
+ * @enable_recv: the same of receives
+ *
+ * Return: 0; EPERM; EINVAL if a queue has express doorbells; EOPNOTSUPP if one is to be
+ * enabled that is not open.
+ */
+int ionic_dv_qp_set_gda(struct ibv_qp *ibqp, bool enable_send, bool enable_recv);
+/* what to store to the doorbell for all that was published */
+int ionic_dv_qp_get_send_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdata);
+int ionic_dv_qp_get_recv_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdata);
+
 /* ---- proposed, and only where the stock library has them: else EOPNOTSUPP ---------------- */
 
 /* struct ionic_cq_init_attr_ex.comp_mask, .flags */
@@ -174,9 +196,6 @@ struct ionic_cq_init_attr_ex {
 };
 
 int ionic_dv_pd_set_expdb_mask(struct ibv_pd *ibpd, uint8_t mask);
-int ionic_dv_qp_set_gda(struct ibv_qp *ibqp, bool enable_send, bool enable_recv);
-int ionic_dv_qp_get_send_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdata);
-int ionic_dv_qp_get_recv_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdata);
 /* @ionic_attr NULL: the same as ibv_create_cq_ex(), everywhere */
 struct ibv_cq_ex *ionic_dv_create_cq_ex(struct ibv_context *ibctx,
 					struct ibv_cq_init_attr_ex *attr,

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <dvq/dvq.h>
+#include <infiniband/ionic_dv.h>
 
 #include "fake_kernel.h"
 #include "internal.h"
@@ -86,6 +87,57 @@ TEST(open_fills_the_structs)
 	CHECK_EQ(dvq_ionic_sq_open(&qp, &sq, sizeof(sq)), 0);
 	CHECK(sq.wq.reqs.ud);
 	dvq_ionic_sq_close(&sq);
+	fake_close(context);
+}
+
+/* the direct verbs find the rings that are open, in the structs of the program */
+TEST(somebody_else_rings)
+{
+	struct ibv_context *context = fake_open(FAKE_IONIC);
+	struct ibv_qp qp = qp_of(context);
+	struct dvq_ionic_req slots[64];
+	struct dvq_ionic_sge sge = { .addr = 0x1000, .length = 1, .lkey = 1 };
+	struct dvq_ionic_sq sq;
+	struct dvq_ionic_rq rq;
+	uint64_t data = 0, doorbell;
+
+	/* nothing is open: the stock library's, which does not have it */
+	CHECK_EQ(ionic_dv_qp_set_gda(&qp, false, true), EOPNOTSUPP);
+	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), EOPNOTSUPP);
+
+	CHECK_EQ(dvq_ionic_rq_open(&qp, &rq, sizeof(rq)), 0);
+	CHECK_EQ(dvq_ionic_rq_set_slots(&rq, slots), 0);
+	rq.wq.doorbell = (uintptr_t)&doorbell;
+	CHECK_EQ(ionic_dv_qp_set_gda(&qp, true, true), EOPNOTSUPP);
+	CHECK_EQ(rq.wq.reqs.state, 0);
+	CHECK_EQ(ionic_dv_qp_get_send_dbell_data(&qp, &data), EOPNOTSUPP);
+	CHECK_EQ(ionic_dv_qp_set_gda(&qp, false, true), 0);
+
+	doorbell = 0;
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(dvq_ionic_rq_post(&rq, &sge, 1, i), 0);
+	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), 0);
+	CHECK_EQ(data, rq.wq.db_value);
+	dvq_ionic_rq_publish(&rq);
+	CHECK_EQ(doorbell, 0);
+	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), 0);
+	CHECK_EQ(data, rq.wq.db_value | 3);
+	CHECK_EQ(data, dvq_ionic_rq_db_data(&rq));
+	/* and then it rings again */
+	CHECK_EQ(ionic_dv_qp_set_gda(&qp, false, false), 0);
+	CHECK_EQ(dvq_ionic_rq_post(&rq, &sge, 1, 3), 0);
+	dvq_ionic_rq_publish(&rq);
+	CHECK_EQ(doorbell, rq.wq.db_value | 4);
+
+	/* the send queue rings by itself, so nothing is changed */
+	CHECK_EQ(dvq_ionic_sq_open(&qp, &sq, sizeof(sq)), 0);
+	CHECK_EQ(ionic_dv_qp_set_gda(&qp, true, true), EINVAL);
+	CHECK_EQ(rq.wq.reqs.state | sq.wq.reqs.state, 0);
+	CHECK_EQ(dvq_ionic_sq_set_gda(&sq, true), DVQ_IONIC_EINVAL);
+	CHECK_EQ(dvq_ionic_sq_set_gda(&sq, false), 0);
+	dvq_ionic_sq_close(&sq);
+	dvq_ionic_rq_close(&rq);
+	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), EOPNOTSUPP);
 	fake_close(context);
 }
 

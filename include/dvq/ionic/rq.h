@@ -112,4 +112,25 @@ DVQ_INLINE void dvq_ionic_rq_abort(struct dvq_ionic_rq *rq)
 	dvq_ionic_wq_abort(&rq->wq);
 }
 
+/**
+ * dvq_ionic_rq_set_gda() - let somebody else ring the doorbell
+ * @rq: the queue
+ * @enable: publishing does not ring; else it does again
+ *
+ * For a GPU, say, that rings when it wants the work done. Then store dvq_ionic_rq_db_data() to the
+ * doorbell, 8 bytes at once, in the order of publishing; leaving some out is fine.
+ *
+ * Return: 0; EINVAL if the entries have an express doorbell: they ring by themselves.
+ */
+DVQ_INLINE int dvq_ionic_rq_set_gda(struct dvq_ionic_rq *rq, bool enable)
+{
+	return dvq_ionic_wq_set_gda(&rq->wq, enable);
+}
+
+/* What to store to the doorbell: it tells the adapter of all receive requests that were published. */
+DVQ_INLINE uint64_t dvq_ionic_rq_db_data(const struct dvq_ionic_rq *rq)
+{
+	return dvq_ionic_wq_db_data(&rq->wq);
+}
+
 #endif /* DVQ_IONIC_RQ_H */

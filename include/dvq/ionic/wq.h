@@ -146,10 +146,29 @@ DVQ_INLINE void dvq_ionic_wq_publish(struct dvq_ionic_wq *wq)
 			dvq_ionic_wq_copy(wq);
 		else
 			dvq_dma_write();
-		dvq_ionic_wq_ring(wq);
+		if (!(reqs->state & DVQ_IONIC_GDA))
+			dvq_ionic_wq_ring(wq);
 	}
 	reqs->given = reqs->posted;
 	reqs->given_messages = reqs->messages;
+}
+
+/* what rings for all that was published */
+DVQ_INLINE uint64_t dvq_ionic_wq_db_data(const struct dvq_ionic_wq *wq)
+{
+	return wq->db_value | (wq->reqs.given & wq->reqs.mask);
+}
+
+/* Let somebody else ring, or ring again. EINVAL: entries with an express doorbell ring by themselves. */
+DVQ_INLINE int dvq_ionic_wq_set_gda(struct dvq_ionic_wq *wq, bool enable)
+{
+	if (enable && wq->express)
+		return DVQ_IONIC_EINVAL;
+	if (enable)
+		wq->reqs.state |= DVQ_IONIC_GDA;
+	else
+		wq->reqs.state &= ~(uint32_t)DVQ_IONIC_GDA;
+	return 0;
 }
 
 /* Undo every post since the last publish. */
