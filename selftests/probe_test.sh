@@ -208,6 +208,23 @@ test_query_not_answered()
 	model "$name" set admin_timeout=0 > /dev/null
 }
 
+# Events that come while the device is reset: what is under way then rings a device that knows nothing
+# of it. Each round meets the moment or not.
+test_let_go_among_events()
+{
+	local round i flood
+
+	for ((round = 0; round < 20; round++)); do
+		for ((i = 0; i < 30; i++)); do model "$name" aenq group=4 count=2 > /dev/null; done &
+		flood=$!
+		sleep 0.05
+		echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; break; }
+		wait "$flood"
+		[ -z "$(bind)" ] || { fail 'it does not come back'; break; }
+	done
+	equal 'violations' "$(model "$name" violations | awk '{ print $1 }')" 0
+}
+
 test_registration_fails()
 {
 	# the core asks for the port's counters when it registers the device

@@ -283,9 +283,18 @@ static void tell_users(struct efa_dev *dev)
 		ib_dispatch_event(&event);
 }
 
+/* Interrupt handlers run until their vectors are freed, but they no longer ring. */
+static void quiet(struct efa_dev *dev)
+{
+	spin_lock_irq(&dev->quiet_lock);
+	dev->quiet = true;
+	spin_unlock_irq(&dev->quiet_lock);
+}
+
 static void stop_locked(struct efa_dev *dev, enum efa_reset_reason reason)
 {
 	efa_admin_close(&dev->admin);
+	quiet(dev);
 	if (!efa_device_is_present(dev))
 		dev_warn(&dev->pdev->dev, "has left the bus\n");
 	else if (efa_device_reset(dev, reason))
@@ -337,6 +346,7 @@ void efa_device_init(struct efa_dev *dev)
 {
 	efa_admin_init(&dev->admin);
 	mutex_init(&dev->stop_lock);
+	spin_lock_init(&dev->quiet_lock);
 	init_completion(&dev->stopped);
 	INIT_WORK(&dev->fail_work, fail_work_fn);
 	INIT_WORK(&dev->fatal_work, fatal_work_fn);

@@ -21,7 +21,7 @@
  *
  * Locks, outer first: efa_pd.ah_lock or efa_qp.lock; then, inside a command,
  * efa_admin.lock (a spinlock, also taken by interrupts). efa_mmio.lock is not taken
- * inside any other but efa_dev.stop_lock.
+ * inside any other but efa_dev.stop_lock; efa_dev.quiet_lock is the innermost.
  */
 #ifndef DVQ_EFA_H
 #define DVQ_EFA_H
@@ -32,6 +32,7 @@
 #include <linux/ratelimit.h>
 #include <linux/rbtree.h>
 #include <linux/semaphore.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_umem.h>
@@ -280,6 +281,8 @@ enum efa_verb_stat {
  * @fatal_work: tells users that the device has reported a fatal error
  * @fatal_limit: of how often: what users do not fetch stays in the kernel's memory
  * @stop_lock: serialises stopping the device
+ * @quiet_lock: protects @quiet, and that nobody rings once it is set
+ * @quiet: interrupts that are still under way ring no doorbell: the device is being reset
  * @stopped: the device has been reset or cut off: it touches no memory of ours
  */
 struct efa_dev {
@@ -305,6 +308,8 @@ struct efa_dev {
 	struct work_struct fatal_work;
 	struct ratelimit_state fatal_limit;
 	struct mutex stop_lock;
+	spinlock_t quiet_lock;
+	bool quiet;
 	struct completion stopped;
 };
 

@@ -75,6 +75,17 @@ static void aenq_event(struct efa_dev *dev, const struct efa_aenq_entry *entry)
 	}
 }
 
+/* To a device that was reset a doorbell is one of a queue that it does not have. */
+static void ring(struct efa_dev *dev, u32 reg, u32 val)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->quiet_lock, flags);
+	if (!dev->quiet)
+		efa_mmio_write(dev, reg, val);
+	spin_unlock_irqrestore(&dev->quiet_lock, flags);
+}
+
 static void aenq_drain(struct efa_dev *dev)
 {
 	struct efa_aenq *aenq = &dev->aenq;
@@ -94,7 +105,7 @@ static void aenq_drain(struct efa_dev *dev)
 	}
 	/* Gives the entries back; writel() puts our reads of them before. */
 	if (aenq->consumed != start)
-		efa_mmio_write(dev, EFA_REG_AENQ_CONS_DB, aenq->consumed);
+		ring(dev, EFA_REG_AENQ_CONS_DB, aenq->consumed);
 }
 
 int efa_aenq_alloc(struct efa_dev *dev)
@@ -192,8 +203,7 @@ static void eq_event(struct efa_dev *dev, const struct efa_eqe *eqe)
 
 static void eq_arm(struct efa_eq *eq)
 {
-	efa_mmio_write(eq->dev, EFA_REG_EQ_DB,
-		       EFA_EQ_DB_ARM | FIELD_PREP(EFA_EQ_DB_EQN, eq->eqn));
+	ring(eq->dev, EFA_REG_EQ_DB, EFA_EQ_DB_ARM | FIELD_PREP(EFA_EQ_DB_EQN, eq->eqn));
 }
 
 static irqreturn_t eq_irq(int irq, void *data)
