@@ -6,12 +6,13 @@
 # says. Unloads modules of the running system, so nobody may be using them.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+. "${BASH_SOURCE[0]%/*}/lib/driver.sh"
 
 here=${BASH_SOURCE[0]%/*}
 
 model_present || skip_all 'loads changed Ethernet drivers: that is for modelled adapters only'
-[ -d /sys/module/dvq_ionic ] || skip_all 'dvq_ionic is not loaded'
-[ "$(cat /sys/module/dvq_ionic/refcnt)" = 0 ] || skip_all 'dvq_ionic is in use: close what uses it'
+need_driver ionic
 ionic=$(modinfo -n ionic) || skip_all 'ionic is not a module'
 work=$(mktemp -d /tmp/dvq-build.XXXXXX)
 trap 'rm -rf "$work"' EXIT
@@ -20,15 +21,6 @@ case $ionic in
 *.zst) zstd -dc "$ionic" > "$work/ionic.ko" ;;
 *) cp "$ionic" "$work/ionic.ko" ;;
 esac
-
-load()
-{
-	if [ -n "${DVQ_BUILD:-}" ] && [ -f "$DVQ_BUILD/kernel/dvq_ionic.ko" ]; then
-		insmod "$DVQ_BUILD/kernel/dvq_ionic.ko"
-	else
-		modprobe dvq_ionic
-	fi
-}
 
 devices()
 {

@@ -7,13 +7,12 @@
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+. "${BASH_SOURCE[0]%/*}/lib/driver.sh"
 . "${BASH_SOURCE[0]%/*}/lib/slab.sh"
 
 loops=${DVQ_RELOADS:-100}
 
-need_kind ionic
-[ -d /sys/module/dvq_ionic ] || skip_all 'dvq_ionic is not loaded'
-[ "$(cat /sys/module/dvq_ionic/refcnt)" = 0 ] || skip_all 'dvq_ionic is in use: close what uses it'
+need_driver ionic
 
 auxiliary=/sys/bus/auxiliary/drivers/dvq_ionic.rdma
 
@@ -24,23 +23,6 @@ adapters()
 
 adapters=$(adapters)
 [ "$adapters" -gt 0 ] || skip_all 'dvq_ionic drives no adapter'
-
-load()
-{
-	if [ -n "${DVQ_BUILD:-}" ] && [ -f "$DVQ_BUILD/kernel/dvq_ionic.ko" ]; then
-		[ -d /sys/module/dvq ] || insmod "$DVQ_BUILD/kernel/dvq.ko"
-		insmod "$DVQ_BUILD/kernel/dvq_ionic.ko"
-	else
-		modprobe dvq_ionic
-	fi
-}
-
-# dvq too, unless another driver needs it
-unload()
-{
-	rmmod dvq_ionic || return
-	[ "$(cat /sys/module/dvq/refcnt)" != 0 ] || rmmod dvq
-}
 
 check_loaded()
 {
@@ -60,11 +42,6 @@ check_unloaded()
 	equal 'RDMA devices' "$(find /sys/class/infiniband -name 'ionic_*' | wc -l)" 0
 	equal 'interrupts' "$(grep -c 'dvq_ionic-' /proc/interrupts)" 0
 	[ ! -e "$auxiliary" ] || fail 'the auxiliary driver is still there'
-}
-
-reload()
-{
-	unload && load
 }
 
 reload_ethernet()

@@ -6,13 +6,12 @@
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+. "${BASH_SOURCE[0]%/*}/lib/driver.sh"
 . "${BASH_SOURCE[0]%/*}/lib/slab.sh"
 
 loops=${DVQ_RELOADS:-100}
 
-need_kind efa
-[ -d /sys/module/dvq_efa ] || skip_all 'dvq_efa is not loaded'
-[ "$(cat /sys/module/dvq_efa/refcnt)" = 0 ] || skip_all 'dvq_efa is in use: close what uses it'
+need_driver efa
 
 adapters()
 {
@@ -21,23 +20,6 @@ adapters()
 
 adapters=$(adapters)
 [ "$adapters" -gt 0 ] || skip_all 'dvq_efa drives no adapter'
-
-load()
-{
-	if [ -n "${DVQ_BUILD:-}" ] && [ -f "$DVQ_BUILD/kernel/dvq_efa.ko" ]; then
-		[ -d /sys/module/dvq ] || insmod "$DVQ_BUILD/kernel/dvq.ko"
-		insmod "$DVQ_BUILD/kernel/dvq_efa.ko"
-	else
-		modprobe dvq_efa
-	fi
-}
-
-# dvq too, unless another driver needs it
-unload()
-{
-	rmmod dvq_efa || return
-	[ "$(cat /sys/module/dvq/refcnt)" != 0 ] || rmmod dvq
-}
 
 check_loaded()
 {
@@ -57,11 +39,6 @@ check_unloaded()
 	equal 'interrupts' "$(grep -c 'efa-' /proc/interrupts)" 0
 	[ ! -e /sys/bus/pci/drivers/dvq_efa ] || fail 'the PCI driver is still there'
 	equal 'regions' "$(grep -c dvq_efa /proc/iomem)" 0
-}
-
-reload()
-{
-	unload && load
 }
 
 test_unload_and_load()
