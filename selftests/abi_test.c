@@ -87,7 +87,7 @@ static bool device_has_limits(void)
 	return raw->context.max_tx_batch || raw->context.min_sq_wr;
 }
 
-EFA_TEST(context_request)
+EFA_TEST(f56_context_request)
 {
 	struct dvq_efa_ucontext_req req[2] = { { .supported_caps = ALL_USER_CAPS } };
 	const size_t size = sizeof(req[0]);
@@ -102,7 +102,7 @@ EFA_TEST(context_request)
 	CHECK_EQ(open_with(UV_IN(req, size)), 0);
 }
 
-EFA_TEST(context_limits_must_be_obeyed)
+EFA_TEST(f56_context_limits_must_be_obeyed)
 {
 	struct dvq_efa_ucontext_req req = {};
 	struct uv_data data = *UV_IN(&req, sizeof(req));
@@ -123,7 +123,7 @@ EFA_TEST(context_limits_must_be_obeyed)
 		REFUSED(open_with(&data), EOPNOTSUPP);
 }
 
-EFA_TEST(context_answer)
+EFA_TEST(f56_f64_context_answer)
 {
 	static const size_t lengths[] = { 4, 20, 24, 32, 64 };
 	const struct dvq_efa_ucontext_req req = { .supported_caps = ALL_USER_CAPS };
@@ -233,7 +233,7 @@ static int cq_works(const struct raw *raw, uint32_t cqe, const void *req, size_t
 	return err ? err : raw_cq_destroy(raw, cq);
 }
 
-EFA_TEST(cq_request_length)
+EFA_TEST(f66_cq_request_length)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_req req[2] = { raw_cq_req(raw) };
@@ -307,7 +307,7 @@ EFA_TEST(cq_depth)
 	CHECK_EQ(cq_works(raw, 1024, &req, sizeof(req)), 0);
 }
 
-EFA_TEST(cq_answer)
+EFA_TEST(f64_cq_answer)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_req req = raw_cq_req(raw);
@@ -338,7 +338,7 @@ EFA_TEST(cq_answer)
 }
 
 /* What was made for an answer that cannot be given is taken back. */
-EFA_TEST(cq_answer_that_cannot_be_written)
+EFA_TEST(f52_f64_cq_answer_that_cannot_be_written)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_req req = raw_cq_req(raw);
@@ -374,7 +374,7 @@ static int try_mmap(int fd, uint64_t key, size_t length, int prot, int flags)
 	return 0;
 }
 
-EFA_TEST(mmap_rules)
+EFA_TEST(f61_mmap_rules)
 {
 	const struct raw *raw = raw_new(self), *other = raw_new(self);
 	struct dvq_efa_qp_resp qp;
@@ -440,7 +440,7 @@ static int qp_works(const struct raw *raw, const struct raw_qp *qp)
 		REFUSED(try_qp(raw, &qp_), error);				\
 	} while (0)
 
-EFA_TEST(qp_request_length)
+EFA_TEST(f66_qp_request_length)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_resp resp;
@@ -499,7 +499,7 @@ static int sq_of(const struct raw *raw, uint32_t cq, uint32_t depth, uint32_t by
 	return qp_works(raw, &qp);
 }
 
-EFA_TEST(qp_send_ring)
+EFA_TEST(f51_qp_send_ring)
 {
 	const struct raw *raw = raw_new(self);
 	uint32_t llq = raw->context.max_llq_size, max = raw->device.max_sq_wr;
@@ -561,7 +561,7 @@ EFA_TEST(qp_receive_ring)
 	CHECK_EQ(rq_of(raw, cq, 0, 0, 0), 0);
 }
 
-EFA_TEST(qp_answer)
+EFA_TEST(f64_qp_answer)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_resp cq_resp;
@@ -750,17 +750,17 @@ static void try_all(const struct raw *raw, uint32_t type)
 	}
 }
 
-EFA_TEST(modify_qp_srd)
+EFA_TEST(f55_modify_qp_srd)
 {
 	try_all(raw_new(self), IB_UVERBS_QPT_DRIVER);
 }
 
-EFA_TEST(modify_qp_ud)
+EFA_TEST(f55_modify_qp_ud)
 {
 	try_all(raw_new(self), IB_UVERBS_QPT_UD);
 }
 
-EFA_TEST(modify_qp_values)
+EFA_TEST(f55_modify_qp_values)
 {
 	const struct raw *raw = raw_new(self);
 	struct ib_uverbs_modify_qp attr = { .attr_mask = IBV_QP_STATE | PKEY | PORT | QKEY,
@@ -859,7 +859,7 @@ static uint16_t shared_ah(const struct raw *raw, uint32_t pd, uint32_t *ah)
 }
 
 /* One AH of the device per PD and destination, however many the verbs have. */
-EFA_TEST(ah_is_shared)
+EFA_TEST(f46_ah_is_shared)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_pd_resp pd_resp;
@@ -890,7 +890,7 @@ EFA_TEST(ah_is_shared)
 	CHECK_EQ(commands() - before, 0);
 }
 
-EFA_TEST(ah_goes_with_its_last_user)
+EFA_TEST(f46_ah_goes_with_its_last_user)
 {
 	const struct raw *raw = raw_new(self);
 	uint32_t first, second;
@@ -931,7 +931,7 @@ static const struct {
 
 static uint8_t page[4 * PAGE] __attribute__((aligned(4096)));
 
-EFA_TEST(mr_rights)
+EFA_TEST(f58_mr_rights)
 {
 	const struct raw *raw = raw_new(self);
 	struct ib_uverbs_reg_mr_resp resp;
@@ -1045,7 +1045,7 @@ static uint64_t counted(const char *name)
 		CHECK_EQ(counted(name) - before_, 1);				\
 	} while (0)
 
-EFA_TEST(failures_are_counted)
+EFA_TEST(f57_failures_are_counted)
 {
 	const struct raw *raw = raw_new(self);
 	struct ib_uverbs_ah_attr attr = raw_ah_attr(&peer->gid);

@@ -141,7 +141,7 @@ static void check_refusal(struct bench *bench, const struct verb *verb, unsigned
 			 status);
 }
 
-EFA_TEST(creation_refused)
+EFA_TEST(f57_creation_refused)
 {
 	struct bench bench = bench_new();
 	uint32_t handle;
@@ -155,7 +155,7 @@ EFA_TEST(creation_refused)
 	}
 }
 
-EFA_TEST(modify_and_query_refused)
+EFA_TEST(f57_modify_and_query_refused)
 {
 	struct bench bench = bench_new();
 	struct ib_uverbs_modify_qp attr = {
@@ -272,7 +272,7 @@ EFA_TEST(answer_late)
 	pd_works(&bench, "answer after 400 ms");
 }
 
-EFA_TEST(answer_given_twice)
+EFA_TEST(f48_answer_given_twice)
 {
 	struct bench bench = bench_new();
 	uint64_t answered = counted("completed_cmds");
@@ -285,7 +285,7 @@ EFA_TEST(answer_given_twice)
 	CHECK_EQ(counted("completed_cmds") - answered, 80);
 }
 
-EFA_TEST(answer_to_nothing)
+EFA_TEST(f48_answer_to_nothing)
 {
 	struct bench bench = bench_new();
 
@@ -326,7 +326,7 @@ static void *pd_often(void *arg)
 }
 
 /* Every context in use, every lap of both rings, answers out of order. */
-EFA_TEST(more_callers_than_slots)
+EFA_TEST(f47_more_callers_than_slots)
 {
 	struct bench bench = bench_new();
 	struct caller callers[CALLERS];
@@ -406,7 +406,7 @@ EFA_TEST(offsets_outside_of_the_bars)
 
 /* ---- asynchronous events ---------------------------------------------------------------------------- */
 
-EFA_TEST(keep_alives_are_counted)
+EFA_TEST(f79_keep_alives_are_counted)
 {
 	uint64_t before, more;
 

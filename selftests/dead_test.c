@@ -180,7 +180,7 @@ static int pd_once(struct bench *bench)
 	return raw_pd(bench->raw, NULL, &pd);
 }
 
-EFA_TEST(command_not_answered)
+EFA_TEST(f79_command_not_answered)
 {
 	struct bench bench = bench_new();
 
@@ -204,7 +204,7 @@ EFA_TEST(answer_damaged)
 }
 
 /* The answer comes when nobody waits for it any more. */
-EFA_TEST(answer_too_late)
+EFA_TEST(f48_answer_too_late)
 {
 	struct bench bench = bench_new();
 
@@ -265,7 +265,7 @@ static void *call(void *arg)
 }
 
 /* All that are in flight and all that wait for a slot come back. */
-EFA_TEST(nobody_is_left_waiting)
+EFA_TEST(f47_nobody_is_left_waiting)
 {
 	struct bench bench = bench_new();
 	struct caller callers[CALLERS];
@@ -290,7 +290,7 @@ EFA_TEST(nobody_is_left_waiting)
 
 /* ---- gone ------------------------------------------------------------------------------------- */
 
-EFA_TEST(gone)
+EFA_TEST(f79_gone)
 {
 	struct bench bench = bench_new();
 	uint64_t start;
@@ -303,7 +303,7 @@ EFA_TEST(gone)
 }
 
 /* Nobody notices until a file is closed. */
-EFA_TEST(gone_and_closed)
+EFA_TEST(f79_gone_and_closed)
 {
 	struct bench bench = bench_new();
 	uint64_t start;
@@ -315,7 +315,7 @@ EFA_TEST(gone_and_closed)
 }
 
 /* The driver is the first to notice, with files open. */
-EFA_TEST(gone_and_unbound)
+EFA_TEST(f79_gone_and_unbound)
 {
 	struct bench bench = bench_new();
 	char pci[64];
@@ -343,7 +343,7 @@ static void wait_for_driver(const char *pci)
 }
 
 /* Pulled out and put back in, as the bus sees it. */
-EFA_TEST(pulled_out)
+EFA_TEST(f79_pulled_out)
 {
 	struct bench bench = bench_new();
 	char pci[64], path[PATH_MAX];

@@ -308,7 +308,7 @@ EFA_TEST(cq_of_every_published_size)
 }
 
 /* these two: a depth or a negative errno (F-40) */
-EFA_TEST(depths)
+EFA_TEST(f51_depths)
 {
 	struct efadv_sq_depth_attr sq = { .max_send_sge = 1, .max_rdma_sge = 1 };
 	struct efadv_rq_depth_attr rq = { .max_recv_sge = 1 };
@@ -337,7 +337,7 @@ EFA_TEST(depths)
 	CHECK_EQ(efadv_get_max_sq_depth(NULL, &sq, sizeof(sq)), -EINVAL);
 }
 
-EFA_TEST(depth_of_wide_entries)
+EFA_TEST(f51_depth_of_wide_entries)
 {
 	struct efadv_sq_depth_attr narrow = { .max_send_sge = 1 }, wide = narrow;
 

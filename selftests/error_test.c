@@ -97,23 +97,23 @@ static void rnr_retries(unsigned int retries)
 	expect_works(&scene);
 }
 
-EFA_TEST(rnr_without_retry)
+EFA_TEST(f78_rnr_without_retry)
 {
 	rnr_retries(0);
 }
 
-EFA_TEST(rnr_with_one_retry)
+EFA_TEST(f78_rnr_with_one_retry)
 {
 	rnr_retries(1);
 }
 
-EFA_TEST(rnr_with_six_retries)
+EFA_TEST(f78_rnr_with_six_retries)
 {
 	rnr_retries(6);
 }
 
 /* every failed message is told of, and takes one place in the queue until it is polled */
-EFA_TEST(rnr_of_many)
+EFA_TEST(f78_rnr_of_many)
 {
 	struct scene scene = scene_new(&(struct endpoint_options) { .send_wr = 32 });
 
@@ -135,7 +135,7 @@ EFA_TEST(rnr_of_many)
 	expect_works(&scene);
 }
 
-EFA_TEST(rnr_with_endless_retry)
+EFA_TEST(f78_rnr_with_endless_retry)
 {
 	struct completion completion;
 	struct scene scene;
@@ -155,7 +155,7 @@ EFA_TEST(rnr_with_endless_retry)
 	expect_works(&scene);
 }
 
-EFA_TEST(rnr_of_write_imm)
+EFA_TEST(f78_rnr_of_write_imm)
 {
 	struct scene scene;
 	struct work work;

@@ -305,7 +305,7 @@ EFA_TEST(batch_longer_than_allowed_wide)
 /* ---- order (F-75) -------------------------------------------------------- */
 
 /* neither transport keeps the order, and the model makes sure that it does not */
-EFA_TEST_BOTH(messages_arrive_as_a_set)
+EFA_TEST_BOTH(f75_messages_arrive_as_a_set)
 {
 	struct endpoint_options options = { .transport = transport };
 	struct duo duo = duo_new(&options);
@@ -318,7 +318,7 @@ EFA_TEST_BOTH(messages_arrive_as_a_set)
 }
 
 /* a long message may be overtaken by a short one; both are whole */
-EFA_TEST(long_write_and_short_send)
+EFA_TEST(f75_long_write_and_short_send)
 {
 	enum { LONG = 1 << 20 };
 	struct duo duo;

@@ -56,7 +56,7 @@ static struct dvq_ionic_ring ring(const struct host *host, unsigned int n, uint8
 
 /* ---- context -------------------------------------------------------------------------------- */
 
-IONIC_TEST(context_answers_of_every_length)
+IONIC_TEST(f64_context_answers_of_every_length)
 {
 	const struct dvq_ionic_ctx_req req = { .reserved_0 = { 1, 2 } };
 	const size_t place = offsetof(struct dvq_ionic_ctx_resp, dbell_offset);
@@ -87,7 +87,7 @@ IONIC_TEST(context_answers_of_every_length)
 	}
 }
 
-IONIC_TEST(context_requests_of_other_lengths)
+IONIC_TEST(f66_context_requests_of_other_lengths)
 {
 	struct dvq_ionic_ctx_resp resp;
 	uint32_t req[8] = {};
@@ -102,7 +102,7 @@ IONIC_TEST(context_requests_of_other_lengths)
 }
 
 /* it is mapped where the answer says, in one way */
-IONIC_TEST(doorbell_page)
+IONIC_TEST(f61_doorbell_page)
 {
 	struct host host = host_new();
 	int fd = host.raw->fd;
@@ -151,7 +151,7 @@ static uint32_t cq_on(const struct host *host, uint8_t pipelines)
 }
 
 /* nothing of the kernel's stack, whichever pipelines there are (F-64) */
-IONIC_TEST(cq_answers)
+IONIC_TEST(f64_cq_answers)
 {
 	struct host host = host_new();
 
@@ -229,7 +229,7 @@ IONIC_TEST(cq_rings_that_are_none)
 	expect_no_cq(&host, bad, -EFAULT);
 }
 
-IONIC_TEST(cq_requests_of_other_lengths)
+IONIC_TEST(f66_cq_requests_of_other_lengths)
 {
 	struct host host = host_new();
 	struct {
@@ -247,7 +247,7 @@ IONIC_TEST(cq_requests_of_other_lengths)
 }
 
 /* an answer that cannot be given undoes everything (F-63) */
-IONIC_TEST(cq_answer_to_nowhere)
+IONIC_TEST(f52_f63_cq_answer_to_nowhere)
 {
 	struct host host = host_new();
 	struct dvq_ionic_cq_req req = cq_request(&host, 3);
@@ -302,7 +302,7 @@ static void qp_expect(const struct host *host, struct qp *qp, unsigned int pipel
 	CHECK_EQ(raw_qp_destroy(host->raw, qp->handle), 0);
 }
 
-IONIC_TEST(qp_answer)
+IONIC_TEST(f64_qp_answer)
 {
 	struct host host = host_new();
 	struct qp qp = qp_request(&host, cq_on(&host, 3), 0);
@@ -320,7 +320,7 @@ IONIC_TEST(qp_answer)
 }
 
 /* where both CQs have a ring and the request lets it (F-70) */
-IONIC_TEST(pipelines)
+IONIC_TEST(f70_pipelines)
 {
 	struct host host = host_new();
 	uint32_t first = cq_on(&host, 1), second = cq_on(&host, 2), both = cq_on(&host, 3);
@@ -401,7 +401,7 @@ IONIC_TEST(qp_rings_that_are_none)
 }
 
 /* with rings in controller memory, if there is any: its pages come back (F-63) */
-IONIC_TEST(qp_answer_to_nowhere)
+IONIC_TEST(f63_qp_answer_to_nowhere)
 {
 	struct host host = host_new();
 	uint32_t cq = cq_on(&host, 3);
@@ -422,7 +422,7 @@ IONIC_TEST(qp_answer_to_nowhere)
 }
 
 /* the length is the ring's, and it goes with the queue pair */
-IONIC_TEST(ring_in_controller_memory)
+IONIC_TEST(f71_ring_in_controller_memory)
 {
 	struct host host = host_new();
 	uint32_t cq = cq_on(&host, 3);
@@ -448,7 +448,7 @@ IONIC_TEST(ring_in_controller_memory)
 
 /* ---- AH -------------------------------------------------------------------------------------- */
 
-IONIC_TEST(ah_answer)
+IONIC_TEST(f64_ah_answer)
 {
 	struct host host = host_new();
 	struct ib_uverbs_ah_attr attr = raw_ah_attr(&peer->gid);

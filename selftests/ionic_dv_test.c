@@ -351,12 +351,12 @@ static void pool_is_exhausted(enum queue queue)
 	CHECK_EQ(cmb_free(), before);
 }
 
-IONIC_TEST(no_room_for_a_send_queue)
+IONIC_TEST(f71_no_room_for_a_send_queue)
 {
 	pool_is_exhausted(SEND);
 }
 
-IONIC_TEST(no_room_for_a_receive_queue)
+IONIC_TEST(f71_no_room_for_a_receive_queue)
 {
 	pool_is_exhausted(RECEIVE);
 }
@@ -378,12 +378,12 @@ static void ring_is_too_large(enum queue queue)
 	CHECK_EQ(place_of(endpoint_new(self, &large)->qp, queue), HOST);
 }
 
-IONIC_TEST(send_queue_that_is_too_large)
+IONIC_TEST(f71_send_queue_that_is_too_large)
 {
 	ring_is_too_large(SEND);
 }
 
-IONIC_TEST(receive_queue_that_is_too_large)
+IONIC_TEST(f71_receive_queue_that_is_too_large)
 {
 	ring_is_too_large(RECEIVE);
 }
@@ -403,7 +403,7 @@ static int drop_cq(void *object)
 	return ibv_destroy_cq(object);
 }
 
-IONIC_TEST(adapter_without_controller_memory)
+IONIC_TEST(f71_adapter_without_controller_memory)
 {
 	struct ibv_context *context = find(is_without_cmb);
 	struct ibv_pd *pd;
@@ -593,7 +593,7 @@ static struct ibv_cq_ex *cq_under(struct ibv_pd *domain)
 	return cq;
 }
 
-IONIC_TEST(pipelines)
+IONIC_TEST(f70_pipelines)
 {
 	struct ibv_pd *root, *domain[2];
 	struct ibv_cq *cq[2];

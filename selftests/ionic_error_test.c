@@ -299,7 +299,7 @@ IONIC_TEST(good_work_before_bad)
 
 /* ---- receiver not ready (F-78) --------------------------------------------------------------- */
 
-IONIC_TEST(not_ready)
+IONIC_TEST(f78_not_ready)
 {
 	for (unsigned int retries = 0; retries < 4; retries += 3) {
 		struct scene scene = scene_new(&(struct endpoint_options) {
@@ -315,7 +315,7 @@ IONIC_TEST(not_ready)
 	}
 }
 
-IONIC_TEST(ready_at_last)
+IONIC_TEST(f78_ready_at_last)
 {
 	struct scene scene = scene_new(NULL);
 	struct work work = send_work(&scene.duo.to_b, 1, scene.local, 0, 4000);
@@ -328,7 +328,7 @@ IONIC_TEST(ready_at_last)
 	buffer_expect(scene.remote, 0, 4000, SEED);
 }
 
-IONIC_TEST(write_with_immediate_not_ready)
+IONIC_TEST(f78_write_with_immediate_not_ready)
 {
 	struct scene scene = scene_new(&(struct endpoint_options) {
 		.connection.rnr_retry = RETRY(1) });

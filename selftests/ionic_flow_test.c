@@ -196,7 +196,7 @@ static uint64_t pipeline(const struct endpoint *endpoint)
 	return qpn >> shift & 1;
 }
 
-IONIC_TEST(both_pipelines_share_a_cq)
+IONIC_TEST(f70_both_pipelines_share_a_cq)
 {
 	struct crowd crowd = crowd_new();
 	unsigned int second = 0;

@@ -297,7 +297,7 @@ IONIC_TEST(queues_that_cannot_be)
 }
 
 /* what the adapter or its driver does not have (F-68, F-69) */
-IONIC_TEST(not_supported)
+IONIC_TEST(f68_f69_not_supported)
 {
 	struct cq *cq = cq_new(self, 64, NULL);
 	struct ibv_qp_init_attr attr = {
@@ -384,7 +384,7 @@ static const struct {
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
-IONIC_TEST(creation_refused)
+IONIC_TEST(f57_creation_refused)
 {
 	struct model_stats before;
 	struct endpoint *endpoint;
@@ -407,7 +407,7 @@ IONIC_TEST(creation_refused)
 }
 
 /* a CQ is two rings in the adapter, and the second one fails */
-IONIC_TEST(second_half_refused)
+IONIC_TEST(f52_second_half_refused)
 {
 	struct endpoint *endpoint;
 	struct model_stats before;
@@ -449,7 +449,7 @@ IONIC_TEST(destruction_refused)
 /* ---- the node's description (F-72) ----------------------------------------------------------- */
 
 /* 64 bytes without an end: every file of the device is read, and none shows more than it has */
-IONIC_TEST(description_without_an_end)
+IONIC_TEST(f72_description_without_an_end)
 {
 	char path[512], command[1024], text[200] = "";
 	FILE *file;

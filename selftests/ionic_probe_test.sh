@@ -85,7 +85,7 @@ test_no_rdma()
 	refused "$invalid" op=rdma_reset action=fail status=14
 }
 
-test_each_event_queue_refused()
+test_f49_each_event_queue_refused()
 {
 	local n queues
 
@@ -96,7 +96,7 @@ test_each_event_queue_refused()
 	done
 }
 
-test_each_admin_queue_refused()
+test_f49_each_admin_queue_refused()
 {
 	local n
 
@@ -106,14 +106,14 @@ test_each_admin_queue_refused()
 	done
 }
 
-test_command_not_answered()
+test_f49_command_not_answered()
 {
 	refused 'Connection timed out' op=rdma_create_eq nth=2 action=drop
 	refused 'Connection timed out' op=rdma_create_aq nth=1 action=drop
 }
 
 # Nothing depends on them.
-test_counters_refused()
+test_f49_counters_refused()
 {
 	local op
 
@@ -128,7 +128,7 @@ test_counters_refused()
 }
 
 # That is the end of the RDMA side, so there is nothing to register.
-test_counters_not_answered()
+test_f49_counters_not_answered()
 {
 	local op
 
@@ -153,17 +153,17 @@ another()
 	recover
 }
 
-test_version()
+test_f49_version()
 {
 	another rdma_version=3 rdma_version=2
 }
 
-test_stride()
+test_f49_stride()
 {
 	another max_stride=5 max_stride=9
 }
 
-test_page_table()
+test_f49_page_table()
 {
 	another page_table=1 page_table=65536
 }

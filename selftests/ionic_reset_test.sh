@@ -110,7 +110,7 @@ test_firmware_restart()
 	done
 }
 
-test_firmware_death()
+test_f79_firmware_death()
 {
 	start_traffic
 	model "$name" fw down > /dev/null
@@ -171,7 +171,7 @@ test_driver_taken_away()
 	expect_works
 }
 
-test_surprise_removal()
+test_f79_surprise_removal()
 {
 	local i
 
@@ -190,7 +190,7 @@ test_surprise_removal()
 }
 
 # a program that only waits, with everything open
-test_removal_below_a_sleeper()
+test_f79_removal_below_a_sleeper()
 {
 	self=$(rdma_device "$pci")
 	timeout "$limit" ibv_rc_pingpong -d "$self" -g 0 -p $((++tcp_port)) > "$work/sleeper" 2>&1 &

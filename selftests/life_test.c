@@ -320,7 +320,7 @@ EFA_TEST(as_many_pds_as_promised)
 	free(pd);
 }
 
-EFA_TEST(as_many_ahs_as_promised)
+EFA_TEST(f53_as_many_ahs_as_promised)
 {
 	unsigned int max = self->attr.max_ah, made = 0;
 	struct ibv_ah **ah = calloc(max + 1, sizeof(*ah));
@@ -426,7 +426,7 @@ static void need_dvq(const char *why)
 }
 
 /* one PD, one peer, one handle of the adapter, whatever the order they go in */
-EFA_TEST(ahs_shared)
+EFA_TEST(f46_ahs_shared)
 {
 	static const unsigned int orders[][3] = {
 		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
@@ -464,7 +464,7 @@ EFA_TEST(ahs_shared)
 }
 
 /* an adapter that refuses a second one never gets to hear of it */
-EFA_TEST(ahs_of_a_strict_adapter)
+EFA_TEST(f46_ahs_of_a_strict_adapter)
 {
 	struct ibv_pd *pd = pd_new(self);
 

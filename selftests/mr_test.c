@@ -184,27 +184,27 @@ static void scattered(size_t pages)
 }
 
 /* up to four pages lie in the command itself */
-ADAPTER_TEST(pages_1_to_5)
+ADAPTER_TEST(f50_pages_1_to_5)
 {
 	for (size_t pages = 1; pages <= 5; pages++)
 		scattered(pages);
 }
 
 /* a list of one page, and what does not fit on it (F-50) */
-ADAPTER_TEST(pages_around_512)
+ADAPTER_TEST(f50_pages_around_512)
 {
 	for (size_t pages = 510; pages <= 514; pages++)
 		scattered(pages);
 }
 
-ADAPTER_TEST(pages_around_1024)
+ADAPTER_TEST(f50_pages_around_1024)
 {
 	for (size_t pages = 1023; pages <= 1025; pages++)
 		scattered(pages);
 }
 
 /* a list of 511 pages of list needs a second chunk of addresses: a region of more than 1 GiB */
-ADAPTER_TEST(pages_of_two_chunks)
+ADAPTER_TEST(f50_pages_of_two_chunks)
 {
 	if (self->attr.max_mr_size < 511 * 512 * PAGE)
 		SKIP("the adapter has no regions of more than 1 GiB");
@@ -213,7 +213,7 @@ ADAPTER_TEST(pages_of_two_chunks)
 
 /* ---- unaligned ----------------------------------------------------------- */
 
-ADAPTER_TEST(unaligned)
+ADAPTER_TEST(f50_unaligned)
 {
 	static const struct {
 		size_t off, length;
@@ -310,7 +310,7 @@ ADAPTER_TEST(pages_as_they_come)
 
 /* ---- dma-buf (F-59) ------------------------------------------------------ */
 
-ADAPTER_TEST(dmabuf)
+ADAPTER_TEST(f59_dmabuf)
 {
 	static const struct {
 		size_t off, length;
@@ -345,7 +345,7 @@ ADAPTER_TEST(dmabuf)
 	close(fd);
 }
 
-ADAPTER_TEST(dmabuf_refused)
+ADAPTER_TEST(f59_dmabuf_refused)
 {
 	struct memory *memory = memory_scattered(16, 16);
 	struct ibv_pd *pd = pd_new(self);
@@ -372,7 +372,7 @@ ADAPTER_TEST(dmabuf_refused)
 /* ---- access (F-58) ------------------------------------------------------- */
 
 /* the flags that the adapter gets are the verbs' own; atomics are granted as advertised (F-67) */
-ADAPTER_TEST(access_flags_of_ionic)
+ADAPTER_TEST(f58_f67_access_flags_of_ionic)
 {
 	static const unsigned int all = ALL_ACCESS | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND;
 	struct memory *memory = memory_plain(8);
@@ -403,7 +403,7 @@ ADAPTER_TEST(access_flags_of_ionic)
 	CHECK_EQ(errno, EOPNOTSUPP);
 }
 
-ADAPTER_TEST(access_flags)
+ADAPTER_TEST(f58_access_flags)
 {
 	static const struct {
 		unsigned int access;

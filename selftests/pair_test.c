@@ -25,12 +25,12 @@ static void converse(enum transport transport)
 	close(dialogue.fd);
 }
 
-ADAPTER_TEST(dialogue_reliably)
+ADAPTER_TEST(f73_dialogue_reliably)
 {
 	converse(RELIABLE);
 }
 
-ADAPTER_TEST(dialogue_by_datagrams)
+ADAPTER_TEST(f73_dialogue_by_datagrams)
 {
 	converse(UD);
 }

@@ -78,7 +78,7 @@ missing='No such device'
 later='Resource temporarily unavailable'
 timeout='Connection timed out'
 
-test_registers_not_answered()
+test_f49_registers_not_answered()
 {
 	refused "$timeout" 0 inject op=reg_read action=drop
 	recover
@@ -87,7 +87,7 @@ test_registers_not_answered()
 	recover
 }
 
-test_reset()
+test_f49_reset()
 {
 	refused "$invalid" 0 ready 0
 	model "$name" ready 1 > /dev/null
@@ -103,7 +103,7 @@ test_reset()
 	recover
 }
 
-test_versions()
+test_f49_versions()
 {
 	refused "$unsupported" 1 set version=0
 	model "$name" set version=2 > /dev/null
@@ -114,7 +114,7 @@ test_versions()
 	recover
 }
 
-test_dma_width()
+test_f49_dma_width()
 {
 	local width
 
@@ -125,7 +125,7 @@ test_dma_width()
 	done
 }
 
-test_attributes()
+test_f49_attributes()
 {
 	refused "$invalid" 2 set api_version=0
 	model "$name" set api_version=1 > /dev/null
@@ -135,7 +135,7 @@ test_attributes()
 	recover
 }
 
-test_missing_features()
+test_f49_missing_features()
 {
 	local bit
 
@@ -146,14 +146,14 @@ test_missing_features()
 	done
 }
 
-test_missing_event_groups()
+test_f49_missing_event_groups()
 {
 	refused "$unsupported" 2 set aenq_groups=0x1c
 	model "$name" set aenq_groups=0x1e > /dev/null
 	recover
 }
 
-test_doorbell_bar()
+test_f49_doorbell_bar()
 {
 	local bar
 
@@ -165,7 +165,7 @@ test_doorbell_bar()
 	done
 }
 
-test_each_query_refused()
+test_f49_each_query_refused()
 {
 	local n
 
@@ -178,7 +178,7 @@ test_each_query_refused()
 }
 
 # Nothing depends on the host information, not even that it arrives.
-test_host_information_refused()
+test_f49_host_information_refused()
 {
 	echo "$pci" > "$driver"/unbind
 	model "$name" inject op=set_feature nth=2 action=fail status=5 > /dev/null
@@ -186,7 +186,7 @@ test_host_information_refused()
 	recover
 }
 
-test_each_event_queue_refused()
+test_f49_each_event_queue_refused()
 {
 	local n vectors
 
@@ -198,7 +198,7 @@ test_each_event_queue_refused()
 	done
 }
 
-test_query_not_answered()
+test_f49_query_not_answered()
 {
 	model "$name" set admin_timeout=2 > /dev/null
 	refused 'Timer expired' 2 inject op=get_feature nth=2 action=drop

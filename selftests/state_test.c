@@ -130,7 +130,7 @@ static void expect_refused(enum transport transport, enum ibv_qp_state from, enu
 	lab_drop_all();
 }
 
-EFA_TEST_BOTH(every_transition)
+EFA_TEST_BOTH(f55_every_transition)
 {
 	for (unsigned int i = 0; i < STATES; i++) {
 		for (unsigned int j = 0; j < STATES; j++) {
@@ -151,7 +151,7 @@ EFA_TEST_BOTH(every_transition)
 }
 
 /* each attribute that is missing, and each that does not belong */
-EFA_TEST_BOTH(every_attribute)
+EFA_TEST_BOTH(f55_every_attribute)
 {
 	for (unsigned int i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		const struct transition *transition = &transitions[i];
@@ -170,7 +170,7 @@ EFA_TEST_BOTH(every_attribute)
 }
 
 /* what EFA has not got at all */
-EFA_TEST_BOTH(foreign_attributes)
+EFA_TEST_BOTH(f55_foreign_attributes)
 {
 	static const int foreign[] = {
 		IBV_QP_ACCESS_FLAGS, IBV_QP_AV, IBV_QP_PATH_MTU, IBV_QP_TIMEOUT,
@@ -213,7 +213,7 @@ EFA_TEST_BOTH(one_port_one_pkey)
 }
 
 /* the state that the user believes in is not taken for granted */
-EFA_TEST_BOTH(wrong_current_state)
+EFA_TEST_BOTH(f55_wrong_current_state)
 {
 	struct endpoint *endpoint = endpoint_in(transport, IBV_QPS_RTS);
 	uint64_t commands = modify_commands();
@@ -224,7 +224,7 @@ EFA_TEST_BOTH(wrong_current_state)
 	CHECK_EQ(modify_commands() - commands, 0);
 }
 
-EFA_TEST(rnr_retry_range)
+EFA_TEST(f55_rnr_retry_range)
 {
 	need_caps(EFADV_DEVICE_ATTR_CAPS_RNR_RETRY, "the adapter has no RNR retry");
 	for (unsigned int retries = 0; retries <= 8; retries++) {
@@ -249,7 +249,7 @@ EFA_TEST(rnr_retry_range)
 }
 
 /* what was set and what was granted */
-EFA_TEST_BOTH(query)
+EFA_TEST_BOTH(f55_query)
 {
 	struct endpoint *endpoint = endpoint_new(self, &(struct endpoint_options) {
 		.transport = transport, .qkey = 0x89abcdef, .send_wr = 100, .recv_wr = 50,

@@ -438,7 +438,7 @@ static void set_rnr(unsigned int retries)
 	drv_bring_up(&left.qp, retries);
 }
 
-TEST(receiver_not_ready)
+TEST(f78_receiver_not_ready)
 {
 	drv_pair_open(end, "rnr_ms=10", EFA_ADMIN_QP_SRD, 64);
 	/* n retries, then the error; nothing arrives later */
@@ -477,7 +477,7 @@ TEST(receiver_not_ready)
 	drv_pair_close(end);
 }
 
-TEST(rnr_default)
+TEST(f78_rnr_default)
 {
 	drv_pair_open(end, "rnr_default=7 rnr_ms=10", EFA_ADMIN_QP_SRD, 64);
 	drv_send(&left.qp, 1, right.qp.num, left.ah, &left.mr, 0, 10);
@@ -935,7 +935,7 @@ static void arrivals(const char *options, uint16_t *order)
 	drv_pair_close(end);
 }
 
-TEST(srd_order_follows_the_seed)
+TEST(f75_srd_order_follows_the_seed)
 {
 	uint16_t a[48], b[48], c[48], straight[48];
 	bool got[48] = { false };

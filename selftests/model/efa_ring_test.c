@@ -482,7 +482,7 @@ static void check_recycled(const char *options)
 	drv_pair_close(end);
 }
 
-TEST(recycled_doorbells_are_empty)
+TEST(f74_recycled_doorbells_are_empty)
 {
 	check_recycled("qpn_reuse=1 max_tx_batch=0");
 	check_recycled("qpn_reuse=1 max_tx_batch=0 doorbell=poll");

@@ -285,7 +285,7 @@ static unsigned int overtakers(uint32_t value)
 	return count;
 }
 
-TEST(reorder_is_bounded_and_loses_nothing)
+TEST(f75_reorder_is_bounded_and_loses_nothing)
 {
 	set_up();
 	for (unsigned int reorder = 0; reorder < 6; reorder++) {
@@ -308,7 +308,7 @@ TEST(reorder_is_bounded_and_loses_nothing)
 	tear_down();
 }
 
-TEST(reorder_follows_the_seed)
+TEST(f75_reorder_follows_the_seed)
 {
 	uint32_t first[200];
 

@@ -202,7 +202,7 @@ TEST(queues_out_of_rule)
 }
 
 /* there is no command that ends a queue: memory of disabled ones may be used again */
-TEST(a_second_q_init_starts_anew)
+TEST(f74_a_second_q_init_starts_anew)
 {
 	struct nic_queue other;
 	struct ionic_q_init_req req;

@@ -177,7 +177,7 @@ TEST(express_doorbells_out_of_rule)
 }
 
 /* what the last owner left in the memory of a window must not ring for the next */
-TEST(a_recycled_ring_is_silent)
+TEST(f74_a_recycled_ring_is_silent)
 {
 	open_in_cmb("mode=fast", 7);
 	build_write(&aqp, sq_word(&aqp));

@@ -116,7 +116,7 @@ TEST(a_full_network_is_waited_for)
 /* ---- not ready -------------------------------------------------------------------- */
 
 /* timer code 12: 0.64 ms */
-TEST(not_ready_is_tried_again)
+TEST(f78_not_ready_is_tried_again)
 {
 	open_both("");
 	rqp_send(&aqp, &amr, 0, 10);
@@ -130,7 +130,7 @@ TEST(not_ready_is_tried_again)
 	close_both();
 }
 
-TEST(retries_when_not_ready_are_counted)
+TEST(f78_retries_when_not_ready_are_counted)
 {
 	for (unsigned int retries = 0; retries < 4; retries++) {
 		open_adapters("");

@@ -880,7 +880,7 @@ static void set_gone(bool gone)
 	engine_unlock();
 }
 
-TEST(gone_mode)
+TEST(f79_gone_mode)
 {
 	uint32_t before;
 
@@ -938,7 +938,7 @@ TEST(gone_loses_the_state_at_once)
 }
 
 /* pulled in the middle of its work: nothing reaches memory any more */
-TEST(gone_ends_dma)
+TEST(f79_gone_ends_dma)
 {
 	boot();
 	CHECK_EQ(guest_write(&g, 0, TINY_TIMER, 4, 100), 0);
