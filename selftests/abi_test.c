@@ -255,7 +255,7 @@ EFA_TEST(f66_cq_request_length)
 		REFUSED(try_cq(raw, 64, &req_, sizeof(req_)), error);		\
 	} while (0)
 
-EFA_TEST(cq_request)
+EFA_TEST(f30_cq_request)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_req req = raw_cq_req(raw);
@@ -459,7 +459,7 @@ EFA_TEST(f66_qp_request_length)
 		EOPNOTSUPP);
 }
 
-EFA_TEST(qp_request)
+EFA_TEST(f30_qp_request)
 {
 	const struct raw *raw = raw_new(self);
 	struct dvq_efa_cq_resp resp;

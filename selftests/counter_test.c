@@ -134,29 +134,29 @@ static void count(const struct action *action, enum transport transport)
 	}
 }
 
-EFA_TEST(send_counts)
+EFA_TEST(f95_send_counts)
 {
 	count(&send_action, SRD);
 }
 
-EFA_TEST(send_imm_counts)
+EFA_TEST(f95_send_imm_counts)
 {
 	count(&send_imm_action, SRD);
 }
 
-EFA_TEST(read_counts)
+EFA_TEST(f95_read_counts)
 {
 	need_read();
 	count(&read_action, SRD);
 }
 
-EFA_TEST(write_counts)
+EFA_TEST(f95_write_counts)
 {
 	need_write();
 	count(&write_action, SRD);
 }
 
-EFA_TEST(write_imm_counts)
+EFA_TEST(f95_write_imm_counts)
 {
 	need_write();
 	count(&write_imm_action, SRD);

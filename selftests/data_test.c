@@ -278,7 +278,7 @@ EFA_TEST_BOTH(inline_above_limit_by_post_send)
 }
 
 /* zero bytes inline need no memory at all (F-12) */
-EFA_TEST(inline_of_nothing)
+EFA_TEST(f12_inline_of_nothing)
 {
 	struct duo duo = duo_new(&(struct endpoint_options) { .inline_data = 32 });
 	struct buffer *to = buffer_new(duo.b->pd, 64, IBV_ACCESS_LOCAL_WRITE);
@@ -371,7 +371,7 @@ static void scatter_one(struct duo *duo, const struct buffer *from, struct buffe
 	buffer_expect_guards(to);
 }
 
-EFA_TEST_BOTH(scatter)
+EFA_TEST_BOTH(f27_scatter)
 {
 	static const unsigned int length[] = { 100, 17, 1000, 64, 3, 300, 40, 500 };
 	struct endpoint_options options = { .transport = transport };
@@ -398,7 +398,7 @@ EFA_TEST_BOTH(scatter)
 }
 
 /* a receive SGE longer than its descriptor can tell is cut, not wrapped (F-06) */
-EFA_TEST(receive_sge_of_64k_and_more)
+EFA_TEST(f06_receive_sge_of_64k_and_more)
 {
 	static const unsigned int length[] = { 65535, 65536, 65537, 1 << 20 };
 	struct duo duo = duo_new(NULL);

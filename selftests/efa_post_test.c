@@ -407,7 +407,7 @@ EFA_TEST(rdma_writes_inline)
 	}
 }
 
-EFA_TEST(receives_of_many_pieces)
+EFA_TEST(f27_receives_of_many_pieces)
 {
 	unsigned int max = self->efa.max_rq_sge;
 	struct scene scene = scene_new(NULL, 8192);
@@ -467,7 +467,7 @@ EFA_TEST(rings_wrap)
 	traffic(&scene, 5, 64);
 }
 
-EFA_TEST(batches_are_cut)
+EFA_TEST(f01_batches_are_cut)
 {
 	struct scene scene = scene_new(NULL, 4096);
 	struct model_stats before;
@@ -483,7 +483,7 @@ EFA_TEST(batches_are_cut)
 		 ((3 * batch + 1 > 64 ? 64 : 3 * batch + 1) + batch - 1) / batch);
 }
 
-EFA_TEST(rings_that_are_full)
+EFA_TEST(f28_rings_that_are_full)
 {
 	struct scene scene = scene_new(NULL, 4096);
 	struct dvq_efa_wr wr = send_wr(&scene, 0, 16);
@@ -509,7 +509,7 @@ EFA_TEST(rings_that_are_full)
 }
 
 /* what was put together and given up never reaches the adapter (F-13) */
-EFA_TEST(blocks_given_up)
+EFA_TEST(f13_blocks_given_up)
 {
 	struct scene scene = scene_new(NULL, 4096);
 	struct dvq_efa_wr wr = send_wr(&scene, 0, 16);
@@ -550,7 +550,7 @@ EFA_TEST(errors_tell_whose_they_are)
 }
 
 /* completions of a QP that is gone are not those of its successor (F-07, F-22, F-23) */
-EFA_TEST(completions_of_a_qp_that_is_gone)
+EFA_TEST(f07_f22_f23_completions_of_a_qp_that_is_gone)
 {
 	struct scene scene = scene_new(NULL, 4096);
 	struct dvq_efa_wr wr = send_wr(&scene, 0, 16);

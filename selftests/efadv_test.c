@@ -117,7 +117,7 @@ static void wqs_of_size(struct ibv_qp *qp, uint32_t inlen)
 	expect_untouched(&rq, written);
 }
 
-EFA_TEST(wqs_of_every_published_size)
+EFA_TEST(f14_wqs_of_every_published_size)
 {
 	struct endpoint *e = endpoint_new(self, NULL);
 
@@ -200,7 +200,7 @@ static void live(unsigned int times)
 	adapter_close(&mine);
 }
 
-EFA_TEST(query_destroy_close_leaves_no_mapping)
+EFA_TEST(f11_query_destroy_close_leaves_no_mapping)
 {
 	unsigned int before = uverbs_mappings();
 
@@ -237,7 +237,7 @@ EFA_TEST(rings_opened_and_closed_leave_no_mapping)
 
 /* ---- the other queries -------------------------------------------------------------------- */
 
-EFA_TEST(device_of_every_published_size)
+EFA_TEST(f14_device_of_every_published_size)
 {
 	const uint32_t sizes[] = { END_OF(struct efadv_device_attr, inline_buf_size_ex), 32, 40 };
 	struct efadv_device_attr full = { 0 };
@@ -271,7 +271,7 @@ EFA_TEST(device_as_stock_has_it)
 	CHECK_EQ(efadv_query_device(self->context, &mine, 20), EINVAL);
 }
 
-EFA_TEST(ah_of_every_published_size)
+EFA_TEST(f14_ah_of_every_published_size)
 {
 	struct duo duo = duo_new(NULL);
 	const uint32_t sizes[] = { END_OF(struct efadv_ah_attr, ahn), 16, 16 + LONGER };
@@ -288,7 +288,7 @@ EFA_TEST(ah_of_every_published_size)
 	CHECK_EQ(efadv_query_ah(NULL, &(struct efadv_ah_attr){ 0 }, 16), EINVAL);
 }
 
-EFA_TEST(cq_of_every_published_size)
+EFA_TEST(f14_cq_of_every_published_size)
 {
 	struct endpoint *e = endpoint_new(self, NULL);
 	const uint32_t sizes[] = { 24, 32, 32 + LONGER };
@@ -308,7 +308,7 @@ EFA_TEST(cq_of_every_published_size)
 }
 
 /* these two: a depth or a negative errno (F-40) */
-EFA_TEST(f51_depths)
+EFA_TEST(f40_f51_depths)
 {
 	struct efadv_sq_depth_attr sq = { .max_send_sge = 1, .max_rdma_sge = 1 };
 	struct efadv_rq_depth_attr rq = { .max_recv_sge = 1 };
@@ -348,7 +348,7 @@ EFA_TEST(f51_depth_of_wide_entries)
 }
 
 /* no division by zero (F-05) */
-EFA_TEST(depth_of_receives_without_sges)
+EFA_TEST(f05_depth_of_receives_without_sges)
 {
 	struct efadv_rq_depth_attr rq = { .max_recv_sge = 0 };
 
@@ -388,7 +388,7 @@ static int create(struct ibv_qp_init_attr_ex attr, struct efadv_qp_init_attr efa
 	return 0;
 }
 
-EFA_TEST(qps_of_every_published_size)
+EFA_TEST(f14_qps_of_every_published_size)
 {
 	struct ibv_qp_init_attr_ex attr = init_attr(pd_new(self), cq_new(self, 64, NULL));
 	struct {
@@ -408,7 +408,7 @@ EFA_TEST(qps_of_every_published_size)
 	CHECK_EQ(create(attr, longer.attr, 4), EINVAL);
 }
 
-EFA_TEST(qps_that_are_refused)
+EFA_TEST(f30_f33_qps_that_are_refused)
 {
 	struct ibv_qp_init_attr_ex attr = init_attr(pd_new(self), cq_new(self, 64, NULL)), bad;
 	const struct efadv_qp_init_attr srd = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
@@ -497,7 +497,7 @@ static void expect_hints(const struct duo *duo, struct efadv_qp *efa, const int 
 		expect_hints(duo, efa, sends_, sizeof(sends_) / sizeof(sends_[0]), hinted); \
 	} while (0)
 
-EFA_TEST(hints_stay_in_their_request)
+EFA_TEST(f41_hints_stay_in_their_request)
 {
 	struct duo duo = hinted_duo(EFADV_WR_EX_WITH_PROCESSING_HINTS);
 	struct efadv_qp *efa = efadv_qp_from_ibv_qp_ex(duo.a->ex);
@@ -517,7 +517,7 @@ EFA_TEST(hints_set_twice_the_last_wins)
 	EXPECT_HINTS(&duo, efa, 2, HINTS(0, BURST), HINTS(BURST, 0), HINTS(BURST, BURST));
 }
 
-EFA_TEST(hints_of_unknown_bits_are_dropped)
+EFA_TEST(f41_hints_of_unknown_bits_are_dropped)
 {
 	struct duo duo = hinted_duo(EFADV_WR_EX_WITH_PROCESSING_HINTS);
 	struct efadv_qp *efa = efadv_qp_from_ibv_qp_ex(duo.a->ex);
@@ -526,7 +526,7 @@ EFA_TEST(hints_of_unknown_bits_are_dropped)
 	EXPECT_HINTS(&duo, efa, 1, HINTS(0x40000000 | BURST), HINTS(0x40000000), NO_HINTS);
 }
 
-EFA_TEST(hints_on_a_qp_without_the_flag)
+EFA_TEST(f41_hints_on_a_qp_without_the_flag)
 {
 	struct duo duo = hinted_duo(0);
 	struct efadv_qp *efa = efadv_qp_from_ibv_qp_ex(duo.a->ex);
@@ -549,7 +549,7 @@ EFA_TEST(hints_set_late)
 }
 
 /* nothing is written to a request that has failed, nor does it crash (F-41) */
-EFA_TEST(hints_after_an_error_in_the_block)
+EFA_TEST(f41_hints_after_an_error_in_the_block)
 {
 	struct duo duo = hinted_duo(EFADV_WR_EX_WITH_PROCESSING_HINTS);
 	struct efadv_qp *efa = efadv_qp_from_ibv_qp_ex(duo.a->ex);
@@ -565,7 +565,7 @@ EFA_TEST(hints_after_an_error_in_the_block)
 
 /* ---- completions ------------------------------------------------------------------------------ */
 
-EFA_TEST(cq_calls_without_their_flags)
+EFA_TEST(f38_cq_calls_without_their_flags)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
 	struct efadv_cq_init_attr efa = { 0 };

@@ -460,7 +460,7 @@ EFA_TEST(receive_too_short)
 }
 
 /* a wrong key is a wrong door, whoever knocks (F-37) */
-EFA_TEST_BOTH(qkey_wrong)
+EFA_TEST_BOTH(f37_qkey_wrong)
 {
 	struct scene scene = scene_new(&(struct endpoint_options) { .transport = transport });
 	struct work work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
@@ -721,12 +721,12 @@ static void every_status(enum cq_kind kind)
 	expect_works(&scene);
 }
 
-EFA_TEST(every_status_polled_plain)
+EFA_TEST(f25_every_status_polled_plain)
 {
 	every_status(CQ_PLAIN);
 }
 
-EFA_TEST(every_status_polled_extended)
+EFA_TEST(f25_every_status_polled_extended)
 {
 	every_status(CQ_EXTENDED);
 }
@@ -879,17 +879,17 @@ static void send_queue_full(bool plain)
 	CHECK(cq_quiet(scene.duo.b->recv_cq, QUIET_MS));
 }
 
-EFA_TEST(send_queue_full_by_wr)
+EFA_TEST(f28_send_queue_full_by_wr)
 {
 	send_queue_full(false);
 }
 
-EFA_TEST(send_queue_full_by_post_send)
+EFA_TEST(f28_send_queue_full_by_post_send)
 {
 	send_queue_full(true);
 }
 
-EFA_TEST(receive_queue_full)
+EFA_TEST(f28_receive_queue_full)
 {
 	struct scene scene = scene_new(&(struct endpoint_options) { .recv_wr = 8 });
 	struct work work = send_work(&scene.duo.to_b, 1, scene.local, 0, 8);
@@ -947,13 +947,13 @@ static void flags(enum transport transport, bool plain, bool sig_all)
 	CHECK(cq_quiet(scene.duo.a->send_cq, QUIET_MS));
 }
 
-EFA_TEST_BOTH(send_flags_by_wr)
+EFA_TEST_BOTH(f29_send_flags_by_wr)
 {
 	flags(transport, false, false);
 	flags(transport, false, true);
 }
 
-EFA_TEST_BOTH(send_flags_by_post_send)
+EFA_TEST_BOTH(f29_send_flags_by_post_send)
 {
 	flags(transport, true, false);
 	flags(transport, true, true);
@@ -975,7 +975,7 @@ EFA_TEST_BOTH(sges_too_many)
 
 /* ---- a CQ that is too small (F-10) --------------------------------------- */
 
-EFA_TEST(cq_overrun)
+EFA_TEST(f10_cq_overrun)
 {
 	enum { SENDS = 128 };
 	struct model_stats before;

@@ -490,7 +490,7 @@ static unsigned int mappings(void)
 }
 
 /* what an open context maps is given back when it is closed */
-ADAPTER_TEST(open_and_close_with_channel)
+ADAPTER_TEST(f11_open_and_close_with_channel)
 {
 	enum { ROUNDS = 300 };
 	unsigned int before = 0;

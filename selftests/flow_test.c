@@ -286,17 +286,17 @@ static void long_batch(bool plain, unsigned int inline_data)
 	CHECK_EQ(sum, 0);
 }
 
-EFA_TEST(batch_longer_than_allowed_by_wr)
+EFA_TEST(f01_batch_longer_than_allowed_by_wr)
 {
 	long_batch(false, 0);
 }
 
-EFA_TEST(batch_longer_than_allowed_by_post_send)
+EFA_TEST(f01_batch_longer_than_allowed_by_post_send)
 {
 	long_batch(true, 0);
 }
 
-EFA_TEST(batch_longer_than_allowed_wide)
+EFA_TEST(f01_batch_longer_than_allowed_wide)
 {
 	need_wide();
 	long_batch(false, self->efa.inline_buf_size_ex);
@@ -420,7 +420,7 @@ EFA_TEST_BOTH(to_itself)
 /* ---- who is there (F-38) ------------------------------------------------- */
 
 /* before there is an AH for the sender its GID is told, afterwards the AH is */
-EFA_TEST_BOTH(sender_without_ah)
+EFA_TEST_BOTH(f38_sender_without_ah)
 {
 	struct endpoint_options options = { .transport = transport, .cq_kind = CQ_EFA };
 	struct endpoint *a = endpoint_new(self, &options), *b = endpoint_new(peer, &options);
@@ -466,7 +466,7 @@ static void build_send(struct ibv_qp_ex *qp, const struct work *work)
 }
 
 /* aborted or refused at any place of the ring: as if it had never been */
-EFA_TEST(block_undone)
+EFA_TEST(f13_block_undone)
 {
 	struct duo duo = duo_new(&(struct endpoint_options) { .send_wr = 32, .inline_data = 32 });
 	struct buffer *from = buffer_new(duo.a->pd, 32, 0);

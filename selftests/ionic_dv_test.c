@@ -298,12 +298,12 @@ static void requires_express_that_there_is_not(enum queue queue)
 	CHECK_EQ(set(pd, queue, (struct wish){ false, true, true }), 0);
 }
 
-IONIC_TEST(express_doorbell_of_send_queues_that_there_is_not)
+IONIC_TEST(f17_express_doorbell_of_send_queues_that_there_is_not)
 {
 	requires_express_that_there_is_not(SEND);
 }
 
-IONIC_TEST(express_doorbell_of_receive_queues_that_there_is_not)
+IONIC_TEST(f17_express_doorbell_of_receive_queues_that_there_is_not)
 {
 	requires_express_that_there_is_not(RECEIVE);
 }
@@ -351,12 +351,12 @@ static void pool_is_exhausted(enum queue queue)
 	CHECK_EQ(cmb_free(), before);
 }
 
-IONIC_TEST(f71_no_room_for_a_send_queue)
+IONIC_TEST(f17_f71_no_room_for_a_send_queue)
 {
 	pool_is_exhausted(SEND);
 }
 
-IONIC_TEST(f71_no_room_for_a_receive_queue)
+IONIC_TEST(f17_f71_no_room_for_a_receive_queue)
 {
 	pool_is_exhausted(RECEIVE);
 }
@@ -378,12 +378,12 @@ static void ring_is_too_large(enum queue queue)
 	CHECK_EQ(place_of(endpoint_new(self, &large)->qp, queue), HOST);
 }
 
-IONIC_TEST(f71_send_queue_that_is_too_large)
+IONIC_TEST(f17_f71_send_queue_that_is_too_large)
 {
 	ring_is_too_large(SEND);
 }
 
-IONIC_TEST(f71_receive_queue_that_is_too_large)
+IONIC_TEST(f17_f71_receive_queue_that_is_too_large)
 {
 	ring_is_too_large(RECEIVE);
 }
@@ -403,7 +403,7 @@ static int drop_cq(void *object)
 	return ibv_destroy_cq(object);
 }
 
-IONIC_TEST(f71_adapter_without_controller_memory)
+IONIC_TEST(f17_f71_adapter_without_controller_memory)
 {
 	struct ibv_context *context = find(is_without_cmb);
 	struct ibv_pd *pd;

@@ -448,7 +448,7 @@ IONIC_TEST(cable_pulled_for_a_while)
 
 /* ---- every status of the adapter (F-25) ------------------------------------------------------ */
 
-IONIC_TEST(every_status)
+IONIC_TEST(f25_every_status)
 {
 	static const enum ibv_wc_status want[] = {
 		[1] = IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_PROT_ERR,
@@ -616,7 +616,7 @@ IONIC_TEST(reset_forgets)
 
 /* ---- full queues ----------------------------------------------------------------------------- */
 
-IONIC_TEST(full_send_queue)
+IONIC_TEST(f28_full_send_queue)
 {
 	struct scene scene = scene_new(NULL);
 	unsigned int most = scene.duo.a->cap.max_send_wr;
@@ -638,7 +638,7 @@ IONIC_TEST(full_send_queue)
 	}
 }
 
-IONIC_TEST_BOTH(full_receive_queue)
+IONIC_TEST_BOTH(f28_full_receive_queue)
 {
 	struct scene scene = scene_new(&(struct endpoint_options) { .transport = transport });
 	unsigned int most = scene.duo.b->cap.max_recv_wr;

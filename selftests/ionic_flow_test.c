@@ -213,7 +213,7 @@ IONIC_TEST(f70_both_pipelines_share_a_cq)
 }
 
 /* completions of a queue pair that is gone do not come, and hide none of the others (F-22, F-23) */
-IONIC_TEST(destroyed_before_polling)
+IONIC_TEST(f22_f23_destroyed_before_polling)
 {
 	struct crowd crowd = crowd_new();
 	struct model_stats before;

@@ -283,7 +283,7 @@ IONIC_TEST_PLACES(sends_of_every_length)
 }
 
 /* a program that publishes, and another that rings */
-IONIC_TEST_PLACES(somebody_else_rings)
+IONIC_TEST_PLACES(f92_somebody_else_rings)
 {
 	struct scene scene = scene_at(place, 4096);
 	struct ibv_qp *qp = scene.a->endpoint->qp;
@@ -582,7 +582,7 @@ IONIC_TEST_PLACES(rings_wrap)
 	traffic(&scene, 3, 63);
 }
 
-IONIC_TEST_PLACES(rings_that_are_full)
+IONIC_TEST_PLACES(f28_rings_that_are_full)
 {
 	struct scene scene = scene_at(place, 4096);
 	struct dvq_ionic_sge sge = in_sge(&scene, 0, 64);
@@ -608,7 +608,7 @@ IONIC_TEST_PLACES(rings_that_are_full)
 }
 
 /* what was put together and given up never reaches the adapter (F-13) */
-IONIC_TEST_PLACES(blocks_given_up)
+IONIC_TEST_PLACES(f13_blocks_given_up)
 {
 	struct scene scene = scene_at(place, 4096);
 	struct dvq_ionic_wr wr = send_wr(&scene, 0, 16);
@@ -624,7 +624,7 @@ IONIC_TEST_PLACES(blocks_given_up)
 }
 
 /* entries of all sizes, with payload in every byte that they have (F-18) */
-IONIC_TEST_PLACES(entries_arrive_whole)
+IONIC_TEST_PLACES(f18_entries_arrive_whole)
 {
 	for (unsigned int size = 64; size <= 512; size *= 2) {
 		const struct endpoint_options options = {
@@ -798,7 +798,7 @@ IONIC_TEST(queue_that_the_verbs_used)
 }
 
 /* completions of a QP that is gone are nobody's (F-07, F-22) */
-IONIC_TEST(completions_of_a_qp_that_is_gone)
+IONIC_TEST(f07_f22_completions_of_a_qp_that_is_gone)
 {
 	struct scene scene = scene_at(HOST, 4096);
 	struct dvq_ionic_wr wr = send_wr(&scene, 0, 16);

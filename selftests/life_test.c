@@ -264,7 +264,7 @@ EFA_TEST(context_again_and_again)
 /* ---- limits -------------------------------------------------------------- */
 
 /* F-09: all there are, then no more; one less, then one more */
-EFA_TEST(as_many_qps_as_promised)
+EFA_TEST(f09_as_many_qps_as_promised)
 {
 	unsigned int max = self->attr.max_qp, made = 0;
 	struct endpoint_options options = { .send_wr = 1, .recv_wr = 1, .state = ENDPOINT_RESET };
@@ -382,7 +382,7 @@ EFA_TEST(as_deep_as_promised)
 }
 
 /* F-21: a queue smaller than the adapter's smallest is that one */
-EFA_TEST(tiny_queues)
+EFA_TEST(f21_tiny_queues)
 {
 	struct endpoint *endpoint = endpoint_new(self, &(struct endpoint_options) {
 		.send_wr = 1, .recv_wr = 1, .recv_sge = 1 });
@@ -395,7 +395,7 @@ EFA_TEST(tiny_queues)
 }
 
 /* F-36: other types of QP, shared receive queues */
-EFA_TEST(what_efa_has_not)
+EFA_TEST(f36_what_efa_has_not)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_RAW_PACKET };
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };
@@ -483,8 +483,7 @@ EFA_TEST(f46_ahs_of_a_strict_adapter)
 	model_ask(self->model, "set single_ah=0");
 }
 
-/* F-37 */
-EFA_TEST(ah_without_route)
+EFA_TEST(f37_ah_without_route)
 {
 	struct ibv_ah_attr attr = { .dlid = 1, .port_num = 1 };
 	struct ibv_pd *pd = pd_new(self);
@@ -710,7 +709,7 @@ EFA_TEST(destruction_refused)
 /* ---- numbers used again -------------------------------------------------- */
 
 /* F-22, F-23: what a QP has left in a CQ is gone with it, and what others have left is not */
-EFA_TEST(completions_of_destroyed_qp)
+EFA_TEST(f22_f23_completions_of_destroyed_qp)
 {
 	struct cq *cq = cq_new(self, 256, NULL);
 	struct endpoint_options options = { .send_cq = cq };
@@ -775,7 +774,7 @@ static bool numbers_come_back(const struct endpoint_options *options)
  * F-08: the same QP number at once: completions of the one before are not taken for its own. The
  * marks that tell them apart are few: with 16 entries there are 12 bits of them.
  */
-EFA_TEST(qp_number_used_again)
+EFA_TEST(f08_qp_number_used_again)
 {
 	struct cq *cq = cq_new(self, 256, NULL);
 	struct endpoint_options options = { .send_cq = cq, .send_wr = 16 };

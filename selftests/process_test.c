@@ -295,17 +295,17 @@ static void fork_and_go_on(void (*child)(void *arg))
 	}
 }
 
-ADAPTER_TEST(forked_child_exits)
+ADAPTER_TEST(f15_forked_child_exits)
 {
 	fork_and_go_on(just_exit);
 }
 
-ADAPTER_TEST(forked_child_executes)
+ADAPTER_TEST(f15_forked_child_executes)
 {
 	fork_and_go_on(exec_something);
 }
 
-ADAPTER_TEST(forked_child_writes_to_its_memory)
+ADAPTER_TEST(f15_forked_child_writes_to_its_memory)
 {
 	fork_and_go_on(scribble);
 }
@@ -344,7 +344,7 @@ static void touch_rings(void *arg)
 	CHECK(store_faults(rings->rq.doorbell, 1));
 }
 
-ADAPTER_TEST(forked_child_cannot_reach_rings)
+ADAPTER_TEST(f15_forked_child_cannot_reach_rings)
 {
 	struct busy busy = { .duo = duo_new(NULL) };
 	struct rings rings = { 0 };

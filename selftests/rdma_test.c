@@ -316,7 +316,7 @@ EFA_TEST(send_to_unsolicited_qp)
 
 /* ---- inline write -------------------------------------------------------- */
 
-EFA_TEST(write_inline)
+EFA_TEST(f26_write_inline)
 {
 	struct endpoint_options options = {
 		.flags = EFADV_QP_FLAGS_INLINE_WRITE, .inline_data = self->efa.inline_buf_size_ex,
@@ -354,7 +354,7 @@ EFA_TEST(write_inline)
 }
 
 /* the QP must have been made for it; a read has nothing to put inline (F-26) */
-EFA_TEST(inline_refused)
+EFA_TEST(f26_inline_refused)
 {
 	struct endpoint_options with = { .flags = EFADV_QP_FLAGS_INLINE_WRITE, .inline_data = 32 };
 	struct endpoint_options without = { .inline_data = 32 };
@@ -412,7 +412,7 @@ EFA_TEST(rdma_by_post_send_refused)
 }
 
 /* nor does UD (F-33) */
-EFA_TEST(rdma_on_ud_refused)
+EFA_TEST(f33_rdma_on_ud_refused)
 {
 	static const uint64_t ops[] = {
 		IBV_QP_EX_WITH_RDMA_READ, IBV_QP_EX_WITH_RDMA_WRITE,

@@ -123,7 +123,7 @@ TEST(a_full_ring_and_one_more)
 	drv_pair_close(end);
 }
 
-TEST(more_than_a_batch)
+TEST(f01_more_than_a_batch)
 {
 	static const struct {
 		const char *options;
@@ -664,7 +664,7 @@ static void overrun(const char *options, unsigned int kept, unsigned int lost)
 	drv_pair_close(end);
 }
 
-TEST(a_full_completion_queue_drops)
+TEST(f10_a_full_completion_queue_drops)
 {
 	overrun("profile=efa3", 16, 8);
 	/* one QP uses one sub-CQ only */

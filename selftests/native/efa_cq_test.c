@@ -88,8 +88,7 @@ TEST(receive_completion_with_immediate)
 	rings_free(r);
 }
 
-/* F-38 */
-TEST(sender_without_ah_shows_its_gid)
+TEST(f38_sender_without_ah_shows_its_gid)
 {
 	struct efa_cqe_rx_ex cqe = { .rx.ah = EFA_AH_UNKNOWN };
 	struct rings *r = rings_new();
@@ -337,8 +336,7 @@ TEST(more_sub_cqs_than_the_struct_has)
 	rings_free(r);
 }
 
-/* F-23 */
-TEST(stale_between_valid_is_no_error)
+TEST(f23_stale_between_valid_is_no_error)
 {
 	struct rings *r = rings_new();
 
@@ -369,7 +367,7 @@ TEST(stale_between_valid_is_no_error)
 }
 
 /* F-22: the last QP of the CQ is gone */
-TEST(completions_without_any_qp_are_dropped)
+TEST(f22_completions_without_any_qp_are_dropped)
 {
 	struct rings *r = rings_new();
 
@@ -399,7 +397,7 @@ TEST(completions_without_any_qp_are_dropped)
  * F-07: A and B on one CQ; B is destroyed with entries pending. A stays full for many
  * laps and sees each wr_id exactly once.
  */
-TEST(stale_entries_never_reach_another_queue)
+TEST(f07_stale_entries_never_reach_another_queue)
 {
 	struct rings *a = rings_new();
 	struct dvq_efa_id b_ids[8];
@@ -444,7 +442,7 @@ TEST(stale_entries_never_reach_another_queue)
 }
 
 /* F-08: the same number again at once; as often as the id has room for a generation */
-TEST(recycled_qp_number)
+TEST(f08_recycled_qp_number)
 {
 	struct rings *r = rings_new();
 	uint16_t old[4];
@@ -473,7 +471,7 @@ TEST(recycled_qp_number)
 	rings_free(r);
 }
 
-TEST(recycled_number_on_the_receive_side)
+TEST(f08_recycled_number_on_the_receive_side)
 {
 	struct rings *r = rings_new();
 	uint16_t old;
@@ -495,8 +493,7 @@ TEST(recycled_number_on_the_receive_side)
 	rings_free(r);
 }
 
-/* F-09 */
-TEST(qp_numbers_above_the_table)
+TEST(f09_qp_numbers_above_the_table)
 {
 	struct rings *r = rings_new();
 	struct dvq_efa_sq sq[17];
@@ -632,8 +629,7 @@ TEST(completion_that_comes_twice_is_dropped)
 	rings_free(r);
 }
 
-/* F-25 */
-TEST(status_table)
+TEST(f25_status_table)
 {
 	static const uint8_t want[] = {
 		0, 5, 2, 2, 2, 4, 1, 10, 16, 15, 13, 9, 7, 20, 11, 20, 21, 21, 9,

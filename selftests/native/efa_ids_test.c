@@ -122,7 +122,7 @@ TEST(free_slot_never_matches_an_id)
 	}
 }
 
-TEST(generation_takes_the_bits_that_are_free)
+TEST(f08_generation_takes_the_bits_that_are_free)
 {
 	static const struct {
 		uint32_t limit, bits;

@@ -34,8 +34,7 @@ TEST(descriptor_of_one_buffer)
 	rings_free(r);
 }
 
-/* F-06 */
-TEST(long_buffers_are_cut_and_never_wrap)
+TEST(f06_long_buffers_are_cut_and_never_wrap)
 {
 	static const uint32_t lengths[][2] = {
 		{ 0, 0 }, { 1, 1 }, { 65534, 65534 }, { 65535, 65535 }, { 65536, 65535 },
@@ -54,7 +53,7 @@ TEST(long_buffers_are_cut_and_never_wrap)
 }
 
 /* F-27, with a wrap inside a request */
-TEST(several_buffers_one_descriptor_each)
+TEST(f27_several_buffers_one_descriptor_each)
 {
 	struct rings *r = open_rq(8, 3);
 	struct dvq_efa_sge sge[3];
@@ -104,7 +103,7 @@ TEST(number_of_buffers_is_checked)
 	rings_free(r);
 }
 
-TEST(full_queue_counts_receives_not_descriptors)
+TEST(f28_full_queue_counts_receives_not_descriptors)
 {
 	struct dvq_efa_sge sge[3] = {};
 	struct rings *r = open_rq(8, 3);

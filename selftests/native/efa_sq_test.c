@@ -86,8 +86,7 @@ TEST(nothing_posted_rings_nothing)
 	rings_free(r);
 }
 
-/* F-28 */
-TEST(full_queue_is_an_error_and_one_completion_makes_one_room)
+TEST(f28_full_queue_is_an_error_and_one_completion_makes_one_room)
 {
 	struct rings *r = open_sq(8, 8);
 	struct dvq_efa_sq before;
@@ -135,7 +134,7 @@ TEST(room_out_of_order)
 }
 
 /* F-01: never more than a batch between two doorbells */
-TEST(direct_posts_ring_when_a_batch_is_full)
+TEST(f01_direct_posts_ring_when_a_batch_is_full)
 {
 	struct rings *r = open_sq(64, 4);
 
@@ -155,8 +154,7 @@ TEST(direct_posts_ring_when_a_batch_is_full)
 	rings_free(r);
 }
 
-/* F-04 */
-TEST(batch_limit_is_never_nothing)
+TEST(f04_batch_limit_is_never_nothing)
 {
 	struct rings *r = open_sq(8, 0);
 
@@ -217,7 +215,7 @@ TEST(staged_posts_reach_the_ring_when_published)
  * F-13: at entries - 2, five requests of which the third cannot be; nothing reaches the
  * device and everything is as before.
  */
-TEST(abort_undoes_all_across_the_end_of_the_ring)
+TEST(f13_abort_undoes_all_across_the_end_of_the_ring)
 {
 	struct rings *r = open_stage(8, 4, 64);
 	struct dvq_efa_wr bad = rings_send();
@@ -260,7 +258,7 @@ TEST(abort_undoes_all_across_the_end_of_the_ring)
 	rings_free(r);
 }
 
-TEST(abort_with_completions_in_between)
+TEST(f13_abort_with_completions_in_between)
 {
 	struct rings *r = open_stage(4, 4, 64);
 	struct dvq_efa_wc wc[4];

@@ -192,7 +192,7 @@ TEST(inline_send_of_every_length)
 }
 
 /* F-12: no byte is read, whatever the pointer */
-TEST(inline_data_of_nothing)
+TEST(f12_inline_data_of_nothing)
 {
 	static const uint8_t want[64] = {
 		ID, 0x00, 0xa0, 0x1c, 0x0d, 0x0c, 0x00, 0x00,
@@ -227,7 +227,7 @@ TEST(inline_data_in_pieces)
 	}
 }
 
-TEST(inline_rdma_write)
+TEST(f26_inline_rdma_write)
 {
 	static const uint8_t want[128] = {
 		ID, 0x00, 0xa2, 0x1c, 0x0d, 0x0c, 0x09, 0x00,
@@ -259,8 +259,7 @@ TEST(inline_rdma_write_fills_the_entry)
 	rings_free(r);
 }
 
-/* F-26 */
-TEST(inline_data_where_it_cannot_be)
+TEST(f26_inline_data_where_it_cannot_be)
 {
 	struct rings *narrow = open_with(64, 80), *small = open_with(128, 40);
 	uint8_t data[81] = {};
@@ -320,7 +319,7 @@ TEST(one_kind_of_data_and_not_too_much_of_it)
 	CHECK_EQ(wr.error, 0);
 }
 
-TEST(first_error_stays)
+TEST(f13_first_error_stays)
 {
 	struct dvq_efa_wr wr;
 
@@ -330,8 +329,7 @@ TEST(first_error_stays)
 	CHECK_EQ(wr.error, DVQ_EFA_EOPNOTSUPP);
 }
 
-/* F-41 */
-TEST(hints_last_wins_unknown_dropped_never_leak)
+TEST(f41_hints_last_wins_unknown_dropped_never_leak)
 {
 	struct rings *r = open_with(64, 32);
 	struct dvq_efa_wr wr = rings_send(), next = rings_send();
@@ -356,7 +354,7 @@ TEST(hints_last_wins_unknown_dropped_never_leak)
 	rings_free(r);
 }
 
-TEST(hints_are_dropped_where_the_queue_has_none)
+TEST(f41_hints_are_dropped_where_the_queue_has_none)
 {
 	struct rings *r = rings_new();
 	struct dvq_efa_wr wr = rings_send();

@@ -272,7 +272,7 @@ TEST(query_device_caps_one_by_one)
 	fake_close(context);
 }
 
-TEST(query_device_lengths)
+TEST(f14_query_device_lengths)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct {
@@ -292,7 +292,7 @@ TEST(query_device_lengths)
 	fake_close(context);
 }
 
-TEST(sq_depth)
+TEST(f40_sq_depth)
 {
 	static const struct {
 		struct efadv_sq_depth_attr attr;
@@ -328,7 +328,7 @@ TEST(sq_depth)
 	fake_close(context);
 }
 
-TEST(rq_depth)
+TEST(f40_rq_depth)
 {
 	static const int want[] = { 32768, 32768, 16384, 10922, -EINVAL };
 	struct ibv_context *context = open_with(FAKE_DVQ, 44);
@@ -344,7 +344,7 @@ TEST(rq_depth)
 }
 
 /* F-14, F-40: input structs */
-TEST(depth_lengths)
+TEST(f14_f40_depth_lengths)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct {
@@ -369,7 +369,7 @@ TEST(depth_lengths)
 
 /* ---- AH, MR, rings ----------------------------------------------------------------- */
 
-TEST(query_ah)
+TEST(f14_query_ah)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 44);
 	struct ibv_ah ah = { .context = context, .handle = 1 };
@@ -391,7 +391,7 @@ TEST(query_ah)
 	fake_close(context);
 }
 
-TEST(query_mr)
+TEST(f14_query_mr)
 {
 	/* dvq's driver and the in-tree one alike; the library may be an old one */
 	static const enum fake_driver drivers[] = { FAKE_DVQ, FAKE_IN_TREE };
@@ -453,7 +453,7 @@ TEST(query_qp_wqs)
 }
 
 /* the older struct ended in reserved[4]; every length, and nothing beyond it */
-TEST(query_qp_wqs_lengths)
+TEST(f14_query_qp_wqs_lengths)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct ibv_qp qp = { .context = context, .handle = 1 };
@@ -495,7 +495,7 @@ TEST(query_qp_wqs_without_a_receive_queue)
 	fake_close(context);
 }
 
-TEST(query_cq)
+TEST(f14_query_cq)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 44);
 	struct ibv_cq cq = { .context = context, .handle = 1 };
@@ -530,7 +530,7 @@ TEST(query_cq)
 
 /* ---- creation ---------------------------------------------------------------------- */
 
-TEST(create_qp_ex_passes_on_what_the_stock_library_takes)
+TEST(f44_create_qp_ex_passes_on_what_the_stock_library_takes)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct efadv_qp_init_attr efa = { .flags = 3, .sl = 7, .wr_flags = 1 }, *passed;
@@ -555,8 +555,7 @@ TEST(create_qp_ex_passes_on_what_the_stock_library_takes)
 	fake_close(context);
 }
 
-/* F-14, F-30, F-44 */
-TEST(create_qp_ex_lengths)
+TEST(f14_f30_f44_create_qp_ex_lengths)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_DRIVER };
@@ -622,8 +621,7 @@ TEST(create_qp_ex_with_an_old_stock_library)
 	fake_close(context);
 }
 
-/* F-05 */
-TEST(qp_without_receive_sges)
+TEST(f05_qp_without_receive_sges)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_DRIVER };
@@ -706,7 +704,7 @@ TEST(create_cq_does_what_the_stock_library_leaves_out)
 	fake_close(context);
 }
 
-TEST(create_cq_lengths_and_unknown_bits)
+TEST(f14_f30_create_cq_lengths_and_unknown_bits)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
@@ -772,7 +770,7 @@ TEST(create_cq_in_external_memory)
 	fake_close(context);
 }
 
-TEST(comp_cntr)
+TEST(f14_comp_cntr)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65), *old;
 	struct {
@@ -820,8 +818,7 @@ static void take_hints(struct efadv_qp *efadv_qp, uint32_t hints)
 	((struct stock_qp *)((char *)efadv_qp - offsetof(struct stock_qp, efadv)))->hints = hints;
 }
 
-/* F-41 */
-TEST(hints)
+TEST(f41_hints)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct stock_qp qp = { .ex.qp_base.context = context };
@@ -881,8 +878,7 @@ static bool say_yes(struct efadv_cq *efadv_cq)
 	return true;
 }
 
-/* F-38 */
-TEST(sgid_and_unsolicited)
+TEST(f38_sgid_and_unsolicited)
 {
 	struct ibv_context *context = open_with(FAKE_DVQ, 65);
 	struct stock_cq cq = { .ex.context = context }, other = { .ex.context = context };

@@ -251,7 +251,7 @@ TEST(entries_of_others)
 }
 
 /* F-07, F-22: the number of a QP that is gone comes again */
-TEST(queues_that_are_gone)
+TEST(f07_f08_f22_queues_that_are_gone)
 {
 	struct ionic_rings *r = open_rings();
 
@@ -519,7 +519,7 @@ TEST(without_a_table)
 	ionic_rings_free(r);
 }
 
-TEST(statuses)
+TEST(f25_statuses)
 {
 	static const uint32_t want[] = {
 		IBV_WC_SUCCESS, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_PROT_ERR,

@@ -205,7 +205,7 @@ TEST(host_memory_forbids_nothing_to_others)
 }
 
 /* the wish says it, and so no other queue of the PD is let through */
-TEST(require_needs_no_permission)
+TEST(f17_require_needs_no_permission)
 {
 	struct ibv_context *context = open_with(FAKE_IONIC, "65");
 	struct ibv_pd pd = pd_of(context);
@@ -217,7 +217,7 @@ TEST(require_needs_no_permission)
 	fake_close(context);
 }
 
-TEST(require_of_an_express_doorbell_that_there_is_not)
+TEST(f17_require_of_an_express_doorbell_that_there_is_not)
 {
 	struct ibv_context *context = open_with(FAKE_IONIC, "65");
 	struct ibv_pd pd = pd_of(context);

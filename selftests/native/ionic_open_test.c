@@ -91,7 +91,7 @@ TEST(open_fills_the_structs)
 }
 
 /* the direct verbs find the rings that are open, in the structs of the program */
-TEST(somebody_else_rings)
+TEST(f92_somebody_else_rings)
 {
 	struct ibv_context *context = fake_open(FAKE_IONIC);
 	struct ibv_qp qp = qp_of(context);
@@ -156,7 +156,7 @@ TEST(cq_on_the_second_pipeline_only)
 	fake_close(context);
 }
 
-TEST(sizes_of_older_and_newer_programs)
+TEST(f14_sizes_of_older_and_newer_programs)
 {
 	struct {
 		struct dvq_ionic_sq sq;

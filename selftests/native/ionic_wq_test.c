@@ -51,7 +51,7 @@ TEST(queue_without_slots_takes_nothing)
 	ionic_rings_free(r);
 }
 
-TEST(full_ring_keeps_one_entry_empty)
+TEST(f28_full_ring_keeps_one_entry_empty)
 {
 	struct ionic_rings *r = ionic_rings_at(HOST, 64);
 	struct dvq_ionic_wr wr = ionic_send();
@@ -106,8 +106,7 @@ TEST(nothing_to_publish)
 	}
 }
 
-/* F-13 */
-TEST(undone_posts_leave_nothing)
+TEST(f13_undone_posts_leave_nothing)
 {
 	static const enum place places[] = { HOST, CMB, EXPRESS };
 
@@ -185,7 +184,7 @@ TEST(receives_in_controller_memory)
 }
 
 /* the word that rings: index after the entry, QP, type; by the example of the data sheet */
-TEST(express_word)
+TEST(f18_express_word)
 {
 	struct ionic_rings *r = ionic_rings_new();
 
@@ -225,7 +224,7 @@ TEST(express_word_is_not_payload)
 
 /* ---- order -------------------------------------------------------------------------- */
 
-TEST(order_of_host_memory)
+TEST(f02_order_of_host_memory)
 {
 	struct ionic_rings *r = ionic_rings_at(HOST, 128);
 
@@ -237,7 +236,7 @@ TEST(order_of_host_memory)
 	ionic_rings_free(r);
 }
 
-TEST(order_of_controller_memory)
+TEST(f02_order_of_controller_memory)
 {
 	struct ionic_rings *r = ionic_rings_at(CMB, 64);
 
@@ -249,7 +248,7 @@ TEST(order_of_controller_memory)
 }
 
 /* nothing of an entry is behind its last piece, nothing of it before the entry before it */
-TEST(order_of_express_doorbells)
+TEST(f18_order_of_express_doorbells)
 {
 	struct ionic_rings *narrow = ionic_rings_at(EXPRESS, 64);
 	struct ionic_rings *wide = ionic_rings_at(EXPRESS, 256);

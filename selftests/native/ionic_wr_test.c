@@ -429,7 +429,7 @@ TEST(flags_that_do_not_go_together)
 	CHECK_EQ(wr.flags, IONIC_WQE_INLINE);
 }
 
-TEST(first_error_stays)
+TEST(f13_first_error_stays)
 {
 	struct dvq_ionic_wr wr;
 

@@ -165,7 +165,7 @@ AT(struct dvq_efa_sge, addr, offsetof(struct ibv_sge, addr));
 AT(struct dvq_efa_sge, length, offsetof(struct ibv_sge, length));
 AT(struct dvq_efa_sge, lkey, offsetof(struct ibv_sge, lkey));
 
-TEST(layouts)
+TEST(f14_layouts)
 {
 	/* errno values without a libc are those of the libc */
 	CHECK_EQ(DVQ_EFA_ENOMEM, ENOMEM);

@@ -15,7 +15,7 @@ static struct ibv_qp qp_of(struct ibv_context *context)
 	return (struct ibv_qp) { .context = context, .handle = 1, .state = IBV_QPS_INIT };
 }
 
-TEST(open_maps_and_close_unmaps_exactly)
+TEST(f11_open_maps_and_close_unmaps_exactly)
 {
 	struct ibv_context *context = fake_open(FAKE_DVQ);
 	struct ibv_cq verbs_cq = { .context = context, .handle = 1 };
@@ -81,7 +81,7 @@ TEST(open_fills_the_structs)
 	fake_close(context);
 }
 
-TEST(sizes_of_older_and_newer_programs)
+TEST(f14_sizes_of_older_and_newer_programs)
 {
 	struct {
 		struct dvq_efa_sq sq;
@@ -157,7 +157,7 @@ TEST(cq_in_memory_of_the_caller)
 }
 
 /* F-15: a child cannot touch its parent's rings and doorbells */
-TEST(mappings_are_not_inherited)
+TEST(f15_mappings_are_not_inherited)
 {
 	struct ibv_context *context = fake_open(FAKE_DVQ);
 	struct ibv_qp qp = qp_of(context);

@@ -19,7 +19,7 @@ static struct rings *open_with(uint32_t max_batch, uint32_t entry_size)
 	return r;
 }
 
-TEST(send_flushes_between_the_last_store_and_the_doorbell)
+TEST(f02_f03_send_flushes_between_the_last_store_and_the_doorbell)
 {
 	struct rings *r = open_with(8, 64);
 
@@ -37,7 +37,7 @@ TEST(send_flushes_between_the_last_store_and_the_doorbell)
 	rings_free(r);
 }
 
-TEST(batch_that_fills_up)
+TEST(f02_f03_batch_that_fills_up)
 {
 	struct rings *r = open_with(2, 64);
 
@@ -48,7 +48,7 @@ TEST(batch_that_fills_up)
 	rings_free(r);
 }
 
-TEST(wide_entries)
+TEST(f02_f03_wide_entries)
 {
 	struct rings *r = open_with(8, 128);
 
@@ -58,7 +58,7 @@ TEST(wide_entries)
 	rings_free(r);
 }
 
-TEST(staged_batches)
+TEST(f02_f03_staged_batches)
 {
 	struct rings *r = open_with(2, 64);
 
@@ -88,7 +88,7 @@ TEST(refused_post_does_nothing)
 	rings_free(r);
 }
 
-TEST(receive_takes_the_barrier_of_host_memory)
+TEST(f02_receive_takes_the_barrier_of_host_memory)
 {
 	struct rings *r = open_with(8, 64);
 
