@@ -8,6 +8,7 @@
 #   adapter, cpus, mem, load, guests, append, timeout
 #                 as the options of selftests/vm/run
 #   suites        the suites it is for; without this line, all
+#   group         it is not run with the others, but when this group is asked for (check --group)
 #   test          a program of selftests/ with arguments; VARIABLE=VALUE words before it go to its
 #                 environment. They run in this order, in each guest of the plan
 
@@ -44,7 +45,7 @@ plan_check()
 		number=$((number + 1))
 		case $keyword in
 		'' | \#*) ;;
-		adapter | cpus | mem | load | guests | append | timeout | suites | test)
+		adapter | cpus | mem | load | guests | append | timeout | suites | group | test)
 			[ -n "$value" ] || die "plan/$1:$number: '$keyword' has no value"
 			;;
 		*) die "plan/$1:$number: unknown keyword '$keyword'" ;;

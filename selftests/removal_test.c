@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The adapter is pulled out again and again, at any moment, while processes make and destroy objects on it
+ * and send: while they are at it, while its driver is still probing, before and after its driver has
+ * noticed, or by its driver being taken away. Whatever their calls return then, every call returns, no
+ * process dies of it, and each time the adapter is put back it works.
+ *
+ * DVQ_REMOVALS is how often (12; `make soak`: 1000), DVQ_SEED makes the moments others.
+ */
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "lib/adapter_test.h"
+#include "lib/netdev.h"
+
+#define WORKERS		3
+#define ACTION_MS	20000	/* a driver that needs longer to let go, or to come back, is stuck */
+#define ANSWER_MS	200	/* a worker does not wait longer for a completion */
+#define SPREAD_US	20000	/* the moment of a removal after traffic was seen */
+
+/* shared by all processes */
+static struct {
+	volatile bool stop;
+	/* by all workers */
+	uint32_t exchanges, completions, failures;
+} *shared;
+
+static char pci[64];
+
+/* ---- workers ---------------------------------------------------------------------------------- */
+
+static struct ibv_device *device_of_slot(struct ibv_device **list)
+{
+	for (; list && *list; list++) {
+		char path[PATH_MAX + 16], target[PATH_MAX];
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "%s/device", (*list)->ibdev_path);
+		len = readlink(path, target, sizeof(target) - 1);
+		if (len > 0) {
+			target[len] = 0;
+			if (!strcmp(strrchr(target, '/') + 1, pci))
+				return *list;
+		}
+	}
+	return NULL;
+}
+
+/* what a program does; ends early, by lab_fail(), where the adapter is not there any more */
+static void exchange(struct adapter *adapter, uint32_t *random)
+{
+	struct endpoint_options options = {
+		.transport = lab_random(random) & 1 ? UD : RELIABLE, .send_wr = 16, .recv_wr = 16,
+	};
+	struct endpoint *a = endpoint_new(adapter, &options), *b = endpoint_new(adapter, &options);
+	/* small, and large enough for page lists of several pages */
+	struct buffer *buffer = buffer_new(a->pd, lab_random(random) & 3 ? 16384 : 3000000,
+					   IBV_ACCESS_LOCAL_WRITE);
+	struct buffer *to = buffer_new(b->pd, 16384, IBV_ACCESS_LOCAL_WRITE);
+	struct route route = route_new(a, b);
+
+	for (unsigned int i = lab_random(random) % 64; i && !shared->stop; i--) {
+		struct work work = send_work(&route, i, buffer, 0, lab_random(random) % 2000);
+		uint64_t end = now_ms() + ANSWER_MS;
+		struct completion completion;
+
+		post_recv_one(b, i, to, 0, 4096);
+		post_one(a, &work);
+		while (!cq_take(a->send_cq, &completion))
+			LAB_NEED(now_ms() < end, "no completion");
+		while (!cq_take(b->recv_cq, &completion))
+			LAB_NEED(now_ms() < end, "no completion");
+		__atomic_fetch_add(&shared->completions, 2, __ATOMIC_RELAXED);
+	}
+	__atomic_fetch_add(&shared->exchanges, 1, __ATOMIC_RELAXED);
+}
+
+/* with a context of its own, for a while */
+static bool visit(uint32_t *random)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), *device = device_of_slot(list);
+	struct ibv_context *context = device ? ibv_open_device(device) : NULL;
+	bool ok = context;
+
+	if (list)
+		ibv_free_device_list(list);
+	for (unsigned int i = lab_random(random) % 8; i && ok && !shared->stop; i--) {
+		struct adapter adapter = *self;
+
+		adapter.device = context->device;
+		adapter.context = context;
+		ok = !ibv_query_gid(context, 1, 0, &adapter.gid) &&
+		     !ibv_query_port(context, 1, &adapter.port) &&
+		     adapter.port.state == IBV_PORT_ACTIVE;
+		if (!ok)
+			break;
+		tap.failures = 0;
+		if (!setjmp(tap.out))
+			exchange(&adapter, random);
+		else
+			ok = false;
+		lab_drop_all();
+		ok &= !tap.failures;
+	}
+	if (context)
+		ibv_close_device(context);
+	return ok;
+}
+
+struct worker {
+	pid_t pid;
+	uint32_t random;
+};
+
+static void work(void *arg)
+{
+	uint32_t random = ((struct worker *)arg)->random;
+
+	/* what does not work any more is not worth a word */
+	REQUIRE(freopen("/dev/null", "w", stdout));
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(0);
+	while (!shared->stop) {
+		if (!visit(&random)) {
+			__atomic_fetch_add(&shared->failures, 1, __ATOMIC_RELAXED);
+			sleep_ms(2);
+		}
+	}
+	tap.failures = 0;
+}
+
+static int worker_end(void *object)
+{
+	struct worker *worker = object;
+
+	shared->stop = true;
+	child_end(worker->pid);
+	return 0;
+}
+
+static void worker_start(struct worker *worker, uint32_t random)
+{
+	worker->random = random;
+	worker->pid = child_start(work, worker);
+	lab_hold(worker_end, worker);
+}
+
+/* ---- the adapter comes and goes --------------------------------------------------------------- */
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void take_out(void)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci);
+	CHECK(write_file(path, "1"));
+}
+
+static void *rescan(void *unused)
+{
+	(void)unused;
+	return write_file("/sys/bus/pci/rescan", "1") ? "" : NULL;
+}
+
+static void put_in(void)
+{
+	CHECK(rescan(NULL));
+}
+
+/* the directory of the bus and the name by which the driver of @self can be told to let go of it */
+static bool driver_of(char dir[PATH_MAX], char name[256])
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	if (self->kind == ADAPTER_EFA) {
+		snprintf(dir, PATH_MAX, "/sys/bus/pci/drivers/dvq_efa");
+		snprintf(name, 256, "%s", pci);
+		return true;
+	}
+	snprintf(dir, PATH_MAX, "/sys/bus/auxiliary/drivers/dvq_ionic.rdma");
+	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/ionic.rdma.*", pci);
+	if (glob(pattern, 0, NULL, &found))
+		return false;
+	snprintf(name, 256, "%s", strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+	return true;
+}
+
+static void bind_again(bool noticed)
+{
+	char dir[PATH_MAX], path[PATH_MAX + 16], name[256];
+
+	(void)noticed;
+	if (!driver_of(dir, name)) {
+		CHECK(!"the adapter has a driver");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/unbind", dir);
+	CHECK(write_file(path, name));
+	snprintf(path, sizeof(path), "%s/bind", dir);
+	CHECK(write_file(path, name));
+}
+
+static void pull(bool noticed)
+{
+	model_ask(self->model, "gone");
+	if (noticed)
+		sleep_ms(300);
+	take_out();
+	model_ask(self->model, "back");
+	put_in();
+}
+
+/* nobody tells the driver before it is asked to let go of a sound adapter */
+static void take_out_in_order(bool noticed)
+{
+	(void)noticed;
+	take_out();
+	put_in();
+}
+
+static uint32_t dice;
+
+/* gone in the middle of the probe, or shortly after it */
+static void pull_while_probing(bool noticed)
+{
+	static unsigned int probe_us = 200000;
+	pthread_t thread;
+	uint64_t start;
+	void *ok;
+
+	(void)noticed;
+	take_out();
+	start = now_ms();
+	LAB_NEED(!pthread_create(&thread, NULL, rescan, NULL), "pthread_create");
+	usleep(lab_random(&dice) % probe_us);
+	model_ask(self->model, "gone");
+	pthread_join(thread, &ok);
+	CHECK(ok);
+	take_out();
+	model_ask(self->model, "back");
+	start = now_ms();
+	put_in();
+	probe_us = (now_ms() - start) * 1000 + 1000;
+}
+
+static bool rdma_device_is_there(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool there = device_of_slot(list);
+
+	if (list)
+		ibv_free_device_list(list);
+	return there;
+}
+
+static void interface_up(void)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	if (self->kind != ADAPTER_IONIC)
+		return;
+	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/net/*", pci);
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	netdev_up(strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+}
+
+static void await_device(void)
+{
+	uint64_t end = now_ms() + ACTION_MS;
+
+	while (!rdma_device_is_there()) {
+		LAB_NEED(now_ms() < end, "the RDMA device does not come back");
+		sleep_ms(5);
+	}
+	interface_up();
+}
+
+/* the workers have noticed that it is back */
+static void await_traffic(void)
+{
+	uint32_t before = shared->completions;
+	uint64_t end = now_ms() + ACTION_MS;
+
+	while (shared->completions - before < 4) {
+		LAB_NEED(now_ms() < end, "there is no traffic");
+		sleep_ms(1);
+	}
+}
+
+static const struct action {
+	const char *name;
+	void (*run)(bool noticed);
+	bool noticed;
+	unsigned int weight;
+} actions[] = {
+	{ "pulled", pull, false, 5 },
+	{ "pulled and noticed before it was told", pull, true, 1 },
+	{ "taken out in order", take_out_in_order, false, 1 },
+	{ "pulled while probing", pull_while_probing, false, 2 },
+	{ "driver taken away", bind_again, false, 1 },
+};
+
+#define ACTIONS	(sizeof(actions) / sizeof(actions[0]))
+
+static unsigned int choose(unsigned int round)
+{
+	unsigned int sum = 0, n = 0, i;
+
+	/* each once */
+	if (round < ACTIONS)
+		return round;
+	for (i = 0; i < ACTIONS; i++)
+		sum += actions[i].weight;
+	n = lab_random(&dice) % sum;
+	for (i = 0; n >= actions[i].weight; i++)
+		n -= actions[i].weight;
+	return i;
+}
+
+static unsigned int number(const char *variable, unsigned int usual)
+{
+	const char *text = getenv(variable);
+
+	return text && *text ? strtoul(text, NULL, 0) : usual;
+}
+
+/* the last thing that is undone */
+static int come_back(void *unused)
+{
+	char why[256];
+
+	(void)unused;
+	LAB_NEED(adapters_find(self->kind, why, sizeof(why)), "%s", why);
+	adapters_open();
+	return 0;
+}
+
+static void find_slot(void)
+{
+	char path[PATH_MAX + 16], target[PATH_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/device", self->device->ibdev_path);
+	len = readlink(path, target, sizeof(target) - 1);
+	LAB_NEED(len > 0, "%s: %s", path, strerror(errno));
+	target[len] = 0;
+	snprintf(pci, sizeof(pci), "%s", strrchr(target, '/') + 1);
+}
+
+ADAPTER_TEST(removed_under_load)
+{
+	unsigned int rounds = number("DVQ_REMOVALS", 12), done[ACTIONS] = {};
+	uint64_t slowest[ACTIONS] = {};
+	struct model_stats before;
+	static struct worker workers[WORKERS];
+
+	need_model();
+	if (!self->dvq)
+		SKIP("needs dvq's driver: others may not come back");
+	dice = number("DVQ_SEED", 20261130);
+	printf("# seed %u, %u removals\n", dice, rounds);
+	allow_seconds(60 + rounds * (ACTION_MS / 1000));
+	find_slot();
+	adapters_close();
+	lab_hold(come_back, pci);
+	model_stats(self->model, &before);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(shared != MAP_FAILED);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		worker_start(&workers[i], lab_random(&dice));
+	interface_up();
+	for (unsigned int round = 0; round < rounds; round++) {
+		unsigned int i = choose(round);
+		uint64_t start;
+
+		await_traffic();
+		usleep(lab_random(&dice) % SPREAD_US);
+		start = now_ms();
+		actions[i].run(actions[i].noticed);
+		await_device();
+		if (now_ms() - start > slowest[i])
+			slowest[i] = now_ms() - start;
+		CHECK(now_ms() - start < ACTION_MS);
+		done[i]++;
+	}
+	await_traffic();
+	for (unsigned int i = 0; i < WORKERS; i++)
+		lab_drop(&workers[i]);
+	for (unsigned int i = 0; i < ACTIONS; i++)
+		printf("# %s: %u, the slowest %llu ms\n", actions[i].name, done[i],
+		       (unsigned long long)slowest[i]);
+	printf("# %u exchanges, %u completions, %u times not there\n", shared->exchanges,
+	       shared->completions, shared->failures);
+	CHECK(shared->failures);
+	adapter_expect_objects(self, &before);
+}
+
+ADAPTER_TEST_MAIN(ADAPTER_ANY)
