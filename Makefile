@@ -33,6 +33,7 @@ help:
 ## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
 ## make check-all        the same on every suite, and make against (root)
 ## make against          modules built for 7.3, the kernel of trixie-backports (root)
+## make soak             adapters are pulled out a thousand times under load (root)
 ## make check-oracle     the models under the in-tree drivers (root)
 ## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
 ## make deps             installs the packages that the lab needs on this machine (root)
@@ -122,6 +123,11 @@ check-oracle: deps
 	@$(VM)/oracle $(SUITE)
 	@$(VM)/check --suite $(SUITE) --oracle
 
+soak: deps
+	$(MAKE) -j $(JOBS) model
+	$(MAKE) suite
+	@$(VM)/check --suite $(SUITE) --group soak
+
 check-all: deps
 	@for suite in $(notdir $(wildcard $(VM)/suites/*)); do \
 		$(MAKE) check SUITE=$$suite || failed="$$failed $$suite"; \
@@ -145,4 +151,4 @@ style: deps
 	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
 
 .PHONY: all help root tree modules library tests model native install clean deps suite check check-all check-oracle \
-	against demo shell style
+	against demo shell soak style

@@ -63,6 +63,11 @@ test_unload_and_load()
 	check_loaded
 }
 
+test_unload_with_open_file()
+{
+	unload_with_open_file
+}
+
 test_memory_of_many_rounds()
 {
 	growth "$loops" reload

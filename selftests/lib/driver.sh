@@ -35,3 +35,37 @@ reload()
 {
 	unload && load
 }
+
+# sets opened to the number of a file: the first adapter's
+open_adapter()
+{
+	local node name
+
+	for node in /sys/class/infiniband_verbs/uverbs*; do
+		read -r name < "$node/ibdev"
+		[ "$(adapter_kind "$name")" = "${driver#dvq_}" ] || continue
+		exec {opened}<> "/dev/infiniband/${node##*/}"
+		return
+	done
+	return 1
+}
+
+# A test: a file that is open does not keep the driver, and can be closed when it has gone. check_loaded and
+# check_unloaded are the caller's.
+unload_with_open_file()
+{
+	local opened
+
+	open_adapter || { fail 'no file to open'; return; }
+	unload || fail 'an open file keeps the driver'
+	check_unloaded
+	exec {opened}>&-
+	open_adapter && fail 'the file is there without the driver'
+	load || fail 'loading failed'
+	check_loaded
+	# closed when the driver has come back meanwhile
+	open_adapter || fail 'no file to open'
+	reload || fail 'reloading failed'
+	exec {opened}>&-
+	check_loaded
+}
