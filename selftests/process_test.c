@@ -4,6 +4,7 @@
  * everything in use.
  */
 #include <spawn.h>
+#include <sys/personality.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -368,6 +369,45 @@ ADAPTER_TEST(f15_forked_child_cannot_reach_rings)
 		CHECK_EQ(model_delta(self->model, &before, "doorbells_rq"), 0);
 	}
 	busy_exchange(&busy, 3);
+}
+
+/* ---- executable stacks (F-61) -------------------------------------------- */
+
+static int set_personality(void *old)
+{
+	return personality(*(int *)old) < 0 ? errno : 0;
+}
+
+/* mappings of the adapter that can be executed */
+static unsigned int executable_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned int found = 0;
+	char line[512], flags[8];
+
+	REQUIRE(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%*s %7s", flags) == 1 && strstr(line, "/dev/infiniband/"))
+			found += flags[2] == 'x';
+	fclose(maps);
+	return found;
+}
+
+/* such a program (setarch -X) asks for every readable mapping to be executable */
+ADAPTER_TEST(f61_executable_stack)
+{
+	static int old;
+	struct busy busy;
+
+	old = personality(0xffffffff);
+	REQUIRE(old >= 0 && personality(old | READ_IMPLIES_EXEC) >= 0);
+	lab_hold(set_personality, &old);
+	busy = (struct busy) { .duo = duo_new(NULL) };
+	busy.from = buffer_new(busy.duo.a->pd, 600, 0);
+	busy.to = buffer_new(busy.duo.b->pd, 600, IBV_ACCESS_LOCAL_WRITE);
+	busy_exchange(&busy, 20);
+	if (self->dvq)
+		CHECK_EQ(executable_mappings(), 0);
 }
 
 /* ---- main ---------------------------------------------------------------- */

@@ -112,11 +112,18 @@ static int map_pages(struct vm_area_struct *vma, const struct dvq_mmap *entry)
 
 static int map_entry(struct dvq_ucontext *ctx, struct vm_area_struct *vma, struct dvq_mmap *entry)
 {
-	pgprot_t prot = vma->vm_page_prot;
+	pgprot_t prot;
 
-	if (vma->vm_flags & VM_EXEC)
+	/*
+	 * Where code cannot be told from data (READ_IMPLIES_EXEC, as of programs with an
+	 * executable stack) every readable mapping is asked for with it: they get the mapping
+	 * without. Who asks by himself is told no.
+	 */
+	if (vma->vm_flags & VM_EXEC && !(current->personality & READ_IMPLIES_EXEC))
 		return -EPERM;
-	vm_flags_clear(vma, VM_MAYEXEC);
+	vm_flags_clear(vma, VM_EXEC | VM_MAYEXEC);
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
+	prot = vma->vm_page_prot;
 	/*
 	 * A child of fork() has no business with its parent's queues: its stores would reach
 	 * the device behind the parent's back. It faults instead.
