@@ -10,7 +10,10 @@
 static_assert(sizeof(struct dvq_efa_ucontext_req) == 8);
 static_assert(sizeof(struct dvq_efa_ucontext_resp) == 24);
 
-/* Limits that an old user does not know of would be broken in silence. */
+/*
+ * Limits that an old user does not know of would be broken in silence. The administrator hears of
+ * it: what has to be mended is the system's library, not the program.
+ */
 static int check_user_caps(struct efa_dev *dev, struct ib_udata *udata)
 {
 	struct dvq_efa_ucontext_req req = {};
@@ -26,8 +29,9 @@ static int check_user_caps(struct efa_dev *dev, struct ib_udata *udata)
 	if (dev->attr.min_sq_depth)
 		needed |= DVQ_EFA_USER_MIN_SQ_WR;
 	if (needed & ~req.supported_caps) {
-		ibdev_dbg(&dev->dvq.ibdev, "user obeys %#x, device needs %#x\n",
-			  req.supported_caps, needed);
+		ibdev_warn_ratelimited(&dev->dvq.ibdev,
+				       "a program's library obeys limits %#x of %#x: it needs a newer libefa\n",
+				       req.supported_caps & needed, needed);
 		return -EOPNOTSUPP;
 	}
 	return 0;
