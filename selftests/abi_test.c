@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "lib/efa_test.h"
+#include "lib/log.h"
 #include "lib/memory.h"
 #include "lib/uverbs.h"
 
@@ -107,13 +108,16 @@ EFA_TEST(f56_context_limits_must_be_obeyed)
 	struct dvq_efa_ucontext_req req = {};
 	struct uv_data data = *UV_IN(&req, sizeof(req));
 	const struct raw *raw = raw_new(self);
+	int log;
 
 	if (!device_has_limits()) {
 		CHECK_EQ(open_with(NULL), 0);
 		CHECK_EQ(open_with(&data), 0);
 		return;
 	}
+	log = log_open();
 	REFUSED(open_with(NULL), EOPNOTSUPP);
+	CHECK_EQ(log_count(log, "it needs a newer libefa"), 1);
 	REFUSED(open_with(&data), EOPNOTSUPP);
 	req.supported_caps = ALL_USER_CAPS & ~DVQ_EFA_USER_TX_BATCH;
 	if (raw->context.max_tx_batch)
@@ -157,6 +161,22 @@ EFA_TEST(context_answer_that_cannot_be_written)
 	CHECK_EQ(live("uar"), uars);
 }
 
+/* by this number a library decides whether it knows the driver (F-84) */
+EFA_TEST(f84_abi_number)
+{
+	char path[512];
+	int number = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/abi_version",
+		 self->device->dev_name);
+	file = fopen(path, "r");
+	REQUIRE(file);
+	CHECK_EQ(fscanf(file, "%d", &number), 1);
+	fclose(file);
+	CHECK_EQ(number, DVQ_EFA_ABI_VERSION);
+}
+
 /* ---- device, PD -------------------------------------------------------------------------- */
 
 EFA_TEST(query_device)
@@ -183,6 +203,36 @@ EFA_TEST(query_device)
 	CHECK_EQ(raw->device.max_sq_wr, self->efa.max_sq_wr);
 	CHECK_EQ(raw->device.max_rq_wr, self->efa.max_rq_wr);
 	CHECK_EQ(raw->device.max_rdma_size, self->efa.max_rdma_size);
+}
+
+/* of libibverbs that have it */
+int ibv_query_port_speed(struct ibv_context *context, uint32_t port, uint64_t *speed)
+	__attribute__((weak));
+
+/* in 100 Mb/s, as the device has it; the pair of lanes and speed is the next below */
+EFA_TEST(f62_port_speed)
+{
+	unsigned int rate = 0;
+	uint64_t speed = 0;
+	char path[512];
+	FILE *file;
+	int err;
+
+	if (!ibv_query_port_speed)
+		SKIP("the distribution's libibverbs has no ibv_query_port_speed()");
+	err = ibv_query_port_speed(self->context, 1, &speed);
+	if (err == EOPNOTSUPP || err == EPROTONOSUPPORT)
+		SKIP("the kernel has no such question");
+	REQUIRE(!err);
+	snprintf(path, sizeof(path), "%.400s/ports/1/rate", self->device->ibdev_path);
+	file = fopen(path, "r");
+	REQUIRE(file);
+	CHECK_EQ(fscanf(file, "%u", &rate), 1);
+	fclose(file);
+	CHECK(speed >= 10 * rate);
+	/* the models' speeds are such pairs */
+	if (self->model[0])
+		CHECK_EQ(speed, 10 * rate);
 }
 
 EFA_TEST(pd)
@@ -385,9 +435,12 @@ EFA_TEST(f61_mmap_rules)
 	size_t llq;
 	void *p;
 
+	usual.req.rq_ring_size = 2 * PAGE;
 	raw_qp_new(raw, &usual, &qp, &qp_num);
 	llq = (qp.llq_desc_offset + usual.req.sq_ring_size + PAGE - 1) / PAGE * PAGE;
 	CHECK_EQ(try_mmap(raw->fd, qp.llq_desc_mmap_key, llq, PROT_WRITE, MAP_SHARED), 0);
+	/* it may be read, as any store buffer of the device: the device answers with zeros */
+	CHECK_EQ(try_mmap(raw->fd, qp.llq_desc_mmap_key, llq, PROT_READ, MAP_SHARED), 0);
 	CHECK_EQ(try_mmap(raw->fd, qp.sq_db_mmap_key, PAGE, PROT_WRITE, MAP_SHARED), 0);
 	CHECK_EQ(try_mmap(raw->fd, qp.rq_db_mmap_key, PAGE, PROT_WRITE, MAP_SHARED), 0);
 	CHECK_EQ(try_mmap(raw->fd, qp.rq_mmap_key, qp.rq_mmap_size, PROT_READ | PROT_WRITE,
@@ -403,10 +456,15 @@ EFA_TEST(f61_mmap_rules)
 		 -EINVAL);
 	CHECK_EQ(try_mmap(raw->fd, qp.sq_db_mmap_key, 2 * PAGE, PROT_WRITE, MAP_SHARED), -EINVAL);
 	CHECK_EQ(try_mmap(raw->fd, 0, PAGE, PROT_WRITE, MAP_SHARED), -EINVAL);
+	/* from its second page on */
+	CHECK_EQ(try_mmap(raw->fd, qp.rq_mmap_key + PAGE, qp.rq_mmap_size - PAGE, PROT_READ,
+			  MAP_SHARED), -EINVAL);
+	CHECK_EQ(try_mmap(raw->fd, cq.q_mmap_key, cq.q_mmap_size, PROT_READ | PROT_EXEC, MAP_SHARED),
+		 -EPERM);
 	CHECK_EQ(try_mmap(other->fd, qp.sq_db_mmap_key, PAGE, PROT_WRITE, MAP_SHARED), -EINVAL);
 	sleep_ms(25);
 	CHECK(adapter_counter(self, false, "mmap_err", &after));
-	CHECK_EQ(after - before, 6);
+	CHECK_EQ(after - before, 8);
 
 	/* a ring of completions cannot be made writable later */
 	p = mmap(NULL, cq.q_mmap_size, PROT_READ, MAP_SHARED, raw->fd, cq.q_mmap_key);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "lib/efa_test.h"
+#include "lib/log.h"
 #include "lib/memory.h"
 #include "lib/uverbs.h"
 
@@ -141,7 +142,8 @@ static void check_refusal(struct bench *bench, const struct verb *verb, unsigned
 			 status);
 }
 
-EFA_TEST(f57_creation_refused)
+/* more of them than there are slots (F-47), and the queue works on */
+EFA_TEST(f47_f57_creation_refused)
 {
 	struct bench bench = bench_new();
 	uint32_t handle;
@@ -301,6 +303,33 @@ EFA_TEST(f48_answer_to_nothing)
 		model_ask(self->model, "inject op=stray_answer action=fail status=%d", i * 61);
 		pd_works(&bench, "stray answer");
 	}
+}
+
+/* each is told of, and once: unknown, of a context that is free, repeated, with wrong upper bits */
+EFA_TEST(f48_odd_answers_are_logged_once)
+{
+	static const char text[] = "has no command, ignored";
+	struct bench bench = bench_new();
+	int log;
+
+	/* what the tests before have said must not silence this one */
+	sleep_ms(5500);
+	log = log_open();
+	model_ask(self->model, "answer id=4095");
+	pd_works(&bench, "unknown answer");
+	CHECK_EQ(log_count(log, text), 1);
+	log = log_open();
+	model_ask(self->model, "answer id=3");
+	pd_works(&bench, "answer of a free context");
+	CHECK_EQ(log_count(log, text), 1);
+	log = log_open();
+	model_ask(self->model, "inject op=alloc_pd action=dup");
+	pd_works(&bench, "answer given twice");
+	CHECK_EQ(log_count(log, text), 1);
+	log = log_open();
+	model_ask(self->model, "inject op=stray_answer action=corrupt");
+	pd_works(&bench, "answer with wrong upper bits");
+	CHECK_EQ(log_count(log, text), 1);
 }
 
 /* ---- many at once ------------------------------------------------------------------------------ */

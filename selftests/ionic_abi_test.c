@@ -13,12 +13,15 @@
 
 /**
  * struct host - a context of one's own with memory for rings
+ *
+ * @pinned: KiB of this process that the kernel held before
  */
 struct host {
 	struct raw *raw;
 	struct dvq_ionic_ctx_resp context;
 	struct memory *memory;
 	struct model_stats before;
+	long pinned;
 };
 
 static void need_dvq(void)
@@ -34,6 +37,7 @@ static struct host host_new(void)
 	need_dvq();
 	if (self->model[0])
 		model_stats(self->model, &host.before);
+	host.pinned = memory_pinned();
 	host.raw = raw_new_ionic(self, &host.context);
 	return host;
 }
@@ -41,6 +45,7 @@ static struct host host_new(void)
 static void expect_nothing_left(const struct host *host)
 {
 	adapter_expect_objects(self, &host->before);
+	CHECK_EQ(memory_pinned(), host->pinned);
 }
 
 /* the @n-th ring in the memory, with 2^@depth_log2 entries of 2^@stride_log2 bytes */
@@ -99,6 +104,22 @@ IONIC_TEST(f66_context_requests_of_other_lengths)
 	req[7] = 1;
 	CHECK_EQ(uv_get_context(uv_open(self), &(struct uv_data) { req, 32, &resp, 40 }),
 		 -EOPNOTSUPP);
+}
+
+/* by this number a library decides whether it knows the driver (F-84) */
+IONIC_TEST(f84_abi_number)
+{
+	char path[512];
+	int number = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband_verbs/%s/abi_version",
+		 self->device->dev_name);
+	file = fopen(path, "r");
+	REQUIRE(file);
+	CHECK_EQ(fscanf(file, "%d", &number), 1);
+	fclose(file);
+	CHECK_EQ(number, DVQ_IONIC_ABI_VERSION);
 }
 
 /* it is mapped where the answer says, in one way */
@@ -400,6 +421,35 @@ IONIC_TEST(qp_rings_that_are_none)
 	qp_expect(&host, &good, 0);
 }
 
+IONIC_TEST(f66_qp_requests_of_other_lengths)
+{
+	struct host host = host_new();
+	uint32_t cq = cq_on(&host, 3), more[4] = { 0 };
+	struct qp qp = qp_request(&host, cq, cq);
+	uint8_t req[sizeof(qp.req) + sizeof(more)];
+	struct uv_data data = { req, sizeof(qp.req), &qp.resp, sizeof(qp.resp) };
+
+	memset(req, 0, sizeof(req));
+	memcpy(req, &qp.req, sizeof(qp.req));
+	data.in_len = sizeof(qp.req) - 8;
+	CHECK_EQ(raw_qp_data(host.raw, &qp.raw, &data, &qp.handle), -EINVAL);
+	for (data.in_len = sizeof(qp.req); data.in_len <= sizeof(req); data.in_len += 4) {
+		/* shorter answers than there is to say are cut */
+		for (data.out_len = 8; data.out_len <= sizeof(qp.resp); data.out_len += 4) {
+			memset(&qp.resp, UNTOUCHED, sizeof(qp.resp));
+			CHECK_EQ(raw_qp_data(host.raw, &qp.raw, &data, &qp.handle), 0);
+			for (size_t i = data.out_len; i < sizeof(qp.resp); i++)
+				LAB_NEED(((uint8_t *)&qp.resp)[i] == UNTOUCHED, "byte %zu of %zu", i,
+					 data.out_len);
+			CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+		}
+		data.out_len = sizeof(qp.resp);
+	}
+	data.in_len = sizeof(req);
+	req[sizeof(req) - 1] = 1;
+	CHECK_EQ(raw_qp_data(host.raw, &qp.raw, &data, &qp.handle), -EOPNOTSUPP);
+}
+
 /* with rings in controller memory, if there is any: its pages come back (F-63) */
 IONIC_TEST(f63_qp_answer_to_nowhere)
 {
@@ -430,6 +480,12 @@ IONIC_TEST(f71_ring_in_controller_memory)
 	int fd = host.raw->fd;
 	void *map;
 
+	/* whoever wants to map it in both ways gets the usual one */
+	qp.req.sq_cmb = DVQ_IONIC_CMB_ENABLE | DVQ_IONIC_CMB_WC | DVQ_IONIC_CMB_UC;
+	REQUIRE(!qp_create(&host, &qp));
+	CHECK(!(qp.resp.sq_cmb & DVQ_IONIC_CMB_WC) != !(qp.resp.sq_cmb & DVQ_IONIC_CMB_UC) ||
+	      !(qp.resp.sq_cmb & DVQ_IONIC_CMB_ENABLE));
+	CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
 	qp.req.sq_cmb = DVQ_IONIC_CMB_ENABLE;
 	REQUIRE(!qp_create(&host, &qp));
 	if (!(qp.resp.sq_cmb & DVQ_IONIC_CMB_ENABLE))

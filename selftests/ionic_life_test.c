@@ -4,6 +4,7 @@
  * driver, and none is left behind.
  */
 #include "lib/ionic_test.h"
+#include "lib/memory.h"
 
 /* before anything is made */
 static struct model_stats objects_now(void)
@@ -411,12 +412,15 @@ IONIC_TEST(f52_second_half_refused)
 {
 	struct endpoint *endpoint;
 	struct model_stats before;
+	long pinned;
 
 	need_model();
 	endpoint = endpoint_new(self, NULL);
 	model_stats(self->model, &before);
+	pinned = memory_pinned();
 	model_ask(self->model, "inject op=create_cq nth=2 action=fail status=5");
 	CHECK_EQ(try_cq(endpoint), EINVAL);
+	CHECK_EQ(memory_pinned(), pinned);
 	adapter_expect_objects(self, &before);
 	CHECK_EQ(try_cq(endpoint), 0);
 }

@@ -3,7 +3,10 @@
  * Objects come and go: in every order, up to the limits, when the adapter refuses, when their
  * number is used again. Nothing stays behind.
  */
+#include <signal.h>
+
 #include "lib/efa_test.h"
+#include "lib/log.h"
 
 static void count_objects(struct model_stats *stats)
 {
@@ -326,6 +329,7 @@ EFA_TEST(f53_as_many_ahs_as_promised)
 	struct ibv_ah **ah = calloc(max + 1, sizeof(*ah));
 	struct ibv_pd *pd = pd_new(self);
 	struct model_stats before;
+	int logged;
 
 	REQUIRE(ah);
 	count_objects(&before);
@@ -338,10 +342,97 @@ EFA_TEST(f53_as_many_ahs_as_promised)
 	}
 	CHECK_EQ(errno, ENOMEM);
 	CHECK_EQ(made, max);
+	/* however often it is asked for, the log is not filled */
+	logged = log_open();
+	for (unsigned int i = 0; i < 50; i++) {
+		union ibv_gid gid = stranger(made + i);
+
+		CHECK(!ah_try(pd, &gid));
+	}
+	CHECK(log_count(logged, "efa") <= 1);
 	while (made)
 		CHECK_EQ(ibv_destroy_ah(ah[--made]), 0);
 	free(ah);
 	adapter_expect_objects(self, &before);
+}
+
+static void need_dvq(const char *why)
+{
+	if (!self->dvq)
+		SKIP(why);
+}
+
+static uint64_t counted_ahs(void)
+{
+	uint64_t ahs = UINT64_MAX;
+
+	sleep_ms(25);	/* the core hands out what it read up to 10 ms ago */
+	adapter_counter(self, false, "ahs", &ahs);
+	return ahs;
+}
+
+static void make_ahs_and_wait(void *arg)
+{
+	const int *done = arg;
+	struct adapter adapter = *self;
+	struct ibv_pd *pd;
+	char byte = 0;
+
+	adapter.context = ibv_open_device(adapter.device);
+	REQUIRE(adapter.context);
+	pd = pd_new(&adapter);
+	for (unsigned int i = 0; i < 30; i++) {
+		union ibv_gid gid = stranger(i);
+
+		REQUIRE(ah_try(pd, &gid));
+	}
+	REQUIRE(write(*done, &byte, 1) == 1);
+	pause();
+}
+
+/* how many there are is told, whatever comes and goes, and however it goes */
+EFA_TEST(f53_ahs_are_counted)
+{
+	struct ibv_ah *ah[60] = { NULL };
+	struct ibv_pd *pd = pd_new(self);
+	int done[2], status;
+	uint32_t random = 53;
+	char byte;
+	pid_t pid;
+
+	need_model();
+	need_dvq("needs dvq_efa: the other driver does not count them");
+	CHECK_EQ(counted_ahs(), 0);
+	for (unsigned int round = 0; round < 10; round++) {
+		struct model_stats stats;
+
+		for (unsigned int i = 0; i < 40; i++) {
+			unsigned int n = lab_random(&random) % 60;
+			/* some of them to the same peer */
+			union ibv_gid gid = stranger(n / 2);
+
+			if (ah[n])
+				REQUIRE(!ibv_destroy_ah(ah[n]));
+			ah[n] = ah[n] ? NULL : ah_try(pd, &gid);
+		}
+		model_stats(self->model, &stats);
+		CHECK(model_stat(&stats, "ah") > 0);
+		CHECK_EQ(counted_ahs(), model_stat(&stats, "ah"));
+	}
+	for (unsigned int n = 0; n < 60; n++)
+		if (ah[n])
+			REQUIRE(!ibv_destroy_ah(ah[n]));
+	CHECK_EQ(counted_ahs(), 0);
+
+	REQUIRE(!pipe(done));
+	pid = child_start(make_ahs_and_wait, &done[1]);
+	REQUIRE(read(done[0], &byte, 1) == 1);
+	CHECK_EQ(counted_ahs(), 30);
+	REQUIRE(!kill(pid, SIGKILL));
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK_EQ(counted_ahs(), 0);
+	close(done[0]);
+	close(done[1]);
 }
 
 /*
@@ -418,12 +509,6 @@ EFA_TEST(f36_what_efa_has_not)
 }
 
 /* ---- address handles (F-46) ---------------------------------------------- */
-
-static void need_dvq(const char *why)
-{
-	if (!self->dvq)
-		SKIP(why);
-}
 
 /* one PD, one peer, one handle of the adapter, whatever the order they go in */
 EFA_TEST(f46_ahs_shared)

@@ -403,6 +403,37 @@ ADAPTER_TEST(f58_f67_access_flags_of_ionic)
 	CHECK_EQ(errno, EOPNOTSUPP);
 }
 
+/* F-67: where atomics are advertised, memory of any kind and size may be granted to them */
+ADAPTER_TEST(f67_atomics_on_any_memory)
+{
+	static const size_t pages[] = { 1, 3, 512, 513, 2000 };
+	const unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+	int want = self->attr.atomic_cap == IBV_ATOMIC_NONE ? EOPNOTSUPP : 0;
+	struct memory *memory = memory_scattered(2000, 2000);
+	struct ibv_pd *pd = pd_new(self);
+	const char *why;
+	int fd = memory_dmabuf(memory, memory->size, &why);
+
+	if (self->kind == ADAPTER_EFA)
+		CHECK_EQ(self->attr.atomic_cap, IBV_ATOMIC_NONE);
+	for (unsigned int i = 0; i < 2 * sizeof(pages) / sizeof(pages[0]); i++) {
+		size_t size = pages[i / 2] * PAGE;
+		struct ibv_mr *mr;
+
+		if (i & 1 && fd < 0)
+			continue;
+		errno = 0;
+		mr = i & 1 ? ibv_reg_dmabuf_mr(pd, 0, size, 0, fd, access) :
+			     ibv_reg_mr(pd, memory->base, size, access);
+		CHECK_EQ(mr ? 0 : errno, want);
+		if (mr)
+			CHECK_EQ(ibv_dereg_mr(mr), 0);
+	}
+	if (fd < 0)
+		SKIP(why);
+	close(fd);
+}
+
 ADAPTER_TEST(f58_access_flags)
 {
 	static const struct {
@@ -545,27 +576,12 @@ ADAPTER_TEST(stale_keys)
 
 /* ---- again and again ----------------------------------------------------- */
 
-static long locked_kilobytes(void)
-{
-	FILE *status = fopen("/proc/self/status", "r");
-	char line[256];
-	long kilobytes = -1;
-
-	REQUIRE(status);
-	while (fgets(line, sizeof(line), status))
-		if (sscanf(line, "VmPin: %ld", &kilobytes) == 1)
-			break;
-	fclose(status);
-	REQUIRE(kilobytes >= 0);
-	return kilobytes;
-}
-
 /* nothing stays pinned, here or in the adapter */
 ADAPTER_TEST(registered_again_and_again)
 {
 	struct memory *memory = memory_scattered(1200, 1200);
 	struct ibv_pd *pd = pd_new(self);
-	long pinned = locked_kilobytes();
+	long pinned = memory_pinned();
 	struct model_stats before;
 
 	if (self->model[0])
@@ -576,10 +592,10 @@ ADAPTER_TEST(registered_again_and_again)
 					       IBV_ACCESS_LOCAL_WRITE);
 
 		REQUIRE(mr);
-		CHECK_EQ(locked_kilobytes() - pinned, (long)(pages * PAGE / 1024));
+		CHECK_EQ(memory_pinned() - pinned, (long)(pages * PAGE / 1024));
 		REQUIRE(!ibv_dereg_mr(mr));
 	}
-	CHECK_EQ(locked_kilobytes(), pinned);
+	CHECK_EQ(memory_pinned(), pinned);
 	if (self->model[0]) {
 		CHECK_EQ(model_delta(self->model, &before, "mr"), 0);
 		CHECK_EQ(model_delta(self->model, &before, "mr_pages"), 0);

@@ -188,3 +188,18 @@ int memory_dmabuf(const struct memory *memory, size_t size, const char **why)
 	close(device);
 	return fd;
 }
+
+long memory_pinned(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	long kilobytes = -1;
+
+	LAB_NEED(status, "/proc/self/status: %s", strerror(errno));
+	while (fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmPin: %ld", &kilobytes) == 1)
+			break;
+	fclose(status);
+	LAB_NEED(kilobytes >= 0, "/proc/self/status has no VmPin");
+	return kilobytes;
+}

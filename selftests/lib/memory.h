@@ -39,4 +39,7 @@ struct memory *memory_plain(size_t pages);
  */
 int memory_dmabuf(const struct memory *memory, size_t size, const char **why);
 
+/* what the kernel holds of this process's memory for devices, in KiB */
+long memory_pinned(void);
+
 #endif /* SELFTESTS_MEMORY_H */
