@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The driver comes and goes: each time it leaves nothing behind, neither in the system nor in the kernel's
-# memory. Unloads the dvq_efa module of the running system, so nobody may be using it.
+# memory. Modules that were compiled for another kernel are refused. Unloads the dvq_efa module of the running system, so nobody may be using it.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
@@ -59,6 +59,80 @@ test_memory_of_many_rounds()
 {
 	growth "$loops" reload
 	[ "$grown" -lt "$slab_limit" ] || fail 'that is too much'
+	check_loaded
+}
+
+# The modules as they lie in the build, or as modprobe finds them.
+module()
+{
+	if [ -n "${DVQ_BUILD:-}" ]; then
+		echo "$DVQ_BUILD/kernel/$1.ko"
+	else
+		modinfo -n "$1"
+	fi
+}
+
+# Nothing of a GPU's driver: its memory comes as a dma-buf, through the RDMA core.
+test_f60_needs_only_the_rdma_core()
+{
+	local name file needs
+
+	for name in dvq dvq_efa dvq_ionic; do
+		file=$(module "$name")
+		[ -f "$file" ] || continue
+		for needs in $(modinfo -F depends "$file" | tr ',' ' '); do
+			case $needs in
+			ib_core|ib_uverbs|ib_uverbs_support|crc16|dvq) ;;
+			ionic) [ "$name" = dvq_ionic ] || fail "$name needs $needs" ;;
+			*) fail "$name needs $needs" ;;
+			esac
+		done
+	done
+}
+
+test_f89_modules_tell_what_they_are()
+{
+	local name file field
+
+	for name in dvq dvq_efa dvq_ionic; do
+		file=$(module "$name")
+		[ -f "$file" ] || continue
+		for field in license description version vermagic; do
+			[ -n "$(modinfo -F "$field" "$file")" ] || fail "$name has no $field"
+		done
+	done
+	[ ! -f "$file" ] || equal "the namespace of ionic's symbols" "$(modinfo -F import_ns "$file")" NET_IONIC
+}
+
+# refused MODULE WHY: loading it fails, the kernel says why in one line and goes on
+refused()
+{
+	local log
+
+	log=$(dmesg | wc -l)
+	if insmod "$1" 2> /dev/null; then
+		fail "$1 was loaded"
+		rmmod "$(basename "$1" .ko)"
+	fi
+	equal "lines with '$2'" "$(dmesg | tail -n +$((log + 1)) | grep -c "$2")" 1
+}
+
+# The headers of another kernel, or of another core that has a function more. (A kernel with CONFIG_MODVERSIONS
+# compares prototypes, too.)
+test_f82_compiled_with_other_headers()
+{
+	local work built
+
+	built=$(module dvq_efa)
+	[ "${built%.ko}" != "$built" ] || { skip "changes a module, and $built is compressed"; return; }
+	work=$(mktemp -d /tmp/dvq-other.XXXXXX)
+	rmmod dvq_efa || fail 'unloading failed'
+	sed 's/dvq_mmap_insert/dvq_mmap_absent/g' "$built" > "$work/dvq_efa.ko"
+	refused "$work/dvq_efa.ko" 'Unknown symbol dvq_mmap_absent'
+	sed "s/vermagic=$(uname -r)/vermagic=$(uname -r | tr 0-9 1-90)/" "$built" > "$work/dvq_efa.ko"
+	refused "$work/dvq_efa.ko" 'version magic'
+	rm -rf "$work"
+	load || fail 'the right one cannot be loaded'
 	check_loaded
 }
 
