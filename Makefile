@@ -24,7 +24,8 @@ help:
 	@sed -n 's/^## //p' $(ROOT)/Makefile
 
 ## make                  modules for the running kernel, the library and the command dvq
-## make modules          modules; KDIR= names other kernel headers, OUT= another directory (build/host)
+## make modules          modules; KDIR= names other kernel headers, OUT= another directory (build/host);
+##                       of clang if the kernel is (LLVM= names a version of it)
 ## make library          libdvq and its pkg-config file
 ## make tools            the command dvq
 ## make install          all of them, depmod and ldconfig; prefix= and DESTDIR= as usual (root)
@@ -52,6 +53,13 @@ help:
 # links in a directory of ours. Links to files that are gone go.
 TREE	:= $(OUT)/kernel
 
+# A kernel that clang has built takes modules of clang only. LLVM= says which clang, as of the kernel's own
+# make (LLVM=1, LLVM=-19).
+ifeq ($(origin LLVM),undefined)
+LLVM	:= $(shell grep -sqx CONFIG_CC_IS_CLANG=y $(KDIR)/include/config/auto.conf && echo 1)
+endif
+kbuild	= $(MAKE) -C $(KDIR) M=$(TREE) $(if $(LLVM),LLVM=$(LLVM))
+
 tree:
 	@[ -e $(KDIR)/Makefile ] || { \
 		echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r), or set KDIR=" >&2; \
@@ -61,7 +69,7 @@ tree:
 	@cp -rsf $(ROOT)/Kbuild $(ROOT)/kernel $(ROOT)/include $(wildcard $(ROOT)/debian) $(TREE)/
 
 modules: tree
-	$(MAKE) -C $(KDIR) M=$(TREE) modules
+	$(kbuild) modules
 
 library:
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib
@@ -80,7 +88,7 @@ native: model
 	$(MAKE) -C $(ROOT)/selftests/native
 
 install: root modules tools
-	$(MAKE) -C $(KDIR) M=$(TREE) INSTALL_MOD_PATH=$(DESTDIR) modules_install
+	$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) modules_install
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib install
 	$(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib install
 	[ -n "$(DESTDIR)" ] || ldconfig
