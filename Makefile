@@ -12,6 +12,8 @@ OUT	?= $(ROOT)/build/host
 # The guest's Debian release, and what to run in it.
 SUITE	?= forky
 PLANS	?=
+# a debug kernel of the guest: kasan, kcsan, or none
+KERNEL	?=
 ADAPTERS ?= efa efa ionic
 
 JOBS	?= $(shell nproc)
@@ -36,10 +38,12 @@ help:
 ## make against          modules built for 7.3, the kernel of trixie-backports (root)
 ## make soak             adapters are pulled out a thousand times under load (root)
 ## make check-oracle     the models under the in-tree drivers (root)
+## make check-debug      tests in guests whose kernels watch for misused memory, locks, leaks, races (root)
 ## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
 ## make deps             installs the packages that the lab needs on this machine (root)
 ##
-## make suite            modules, library and tests for SUITE=, into build/SUITE (root)
+## make suite            modules, library and tests for SUITE=, into build/SUITE (root); with KERNEL=kasan or
+##                       kcsan also the modules for that debug kernel, into build/SUITE-KERNEL
 ## make model            the model process, build/model/dvq-model
 ## make native           the tests that need no guest
 ## make style            shellcheck, sparse and the compiler's further warnings, all of them errors (root)
@@ -70,6 +74,12 @@ tree:
 
 modules: tree
 	$(kbuild) modules
+
+# Mistakes on purpose, for debug kernels: never installed.
+planted:
+	@mkdir -p $(OUT)/planted
+	@cp -rsf $(VM)/planted/Kbuild $(VM)/planted/planted.c $(OUT)/planted/
+	$(MAKE) -C $(KDIR) M=$(OUT)/planted modules
 
 library:
 	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib
@@ -110,8 +120,18 @@ in_suite = @mkdir -p $(ROOT)/build && \
 	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) \
 		KDIR=/lib/modules/$$release/build
 
+# make against the debug kernel KERNEL.
+ionic_ko = modules/kernel/drivers/net/ethernet/pensando/ionic/ionic.ko
+in_debug = @kernel=$$($(VM)/debug $(KERNEL) $(SUITE)) && \
+	flock $(ROOT)/build/$(SUITE)-$(KERNEL).lock flock --shared $$kernel/release \
+		$(VM)/inroot $(SUITE) --bind $$kernel:/mnt -- \
+			env IONIC_KO=/mnt/$(ionic_ko) make -j $(JOBS) KDIR=/mnt/build OUT=/dvq/build/$(SUITE)-$(KERNEL)
+
 suite: deps
 	$(in_suite) OUT=/dvq/build/$(SUITE) modules tests
+	$(if $(KERNEL),$(in_debug) modules planted)
+	$(if $(KERNEL),@cd $(ROOT)/build/$(SUITE)-$(KERNEL) && ln -sfn -t . ../$(SUITE)/lib ../$(SUITE)/selftests \
+		../$(SUITE)/tools)
 
 demo: deps
 	$(MAKE) -j $(JOBS) model
@@ -136,6 +156,13 @@ soak: deps
 	$(MAKE) suite
 	@$(VM)/check --suite $(SUITE) --group soak
 
+# Every plan on a kernel that watches, and those with races on one that finds them.
+check-debug: deps
+	$(MAKE) -j $(JOBS) model
+	$(MAKE) suite KERNEL=kasan
+	$(MAKE) suite KERNEL=kcsan
+	@$(VM)/check --suite $(SUITE) --debug $(PLANS)
+
 check-all: deps
 	@for suite in $(notdir $(wildcard $(VM)/suites/*)); do \
 		$(MAKE) check SUITE=$$suite || failed="$$failed $$suite"; \
@@ -158,5 +185,5 @@ style: deps
 	rm -rf $(ROOT)/build/style
 	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
 
-.PHONY: all help root tree modules library tests model native install clean deps suite check check-all check-oracle \
-	against demo shell soak style
+.PHONY: all help root tree modules planted library tests model native install clean deps suite check check-all \
+	check-oracle check-debug against demo shell soak style

@@ -55,7 +55,7 @@ up()
 # soon SECONDS COMMAND...: it succeeds within that time
 soon()
 {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * slow))
 
 	shift
 	until "$@"; do
@@ -129,7 +129,7 @@ test_stream()
 {
 	local sums
 
-	sums=$(timeout 60 python3 - "$peer_name" << 'END'
+	sums=$(timeout $((60 * slow)) python3 - "$peer_name" << 'END'
 import hashlib, os, socket, subprocess, sys
 receiver = '''
 import hashlib, socket

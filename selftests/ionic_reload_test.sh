@@ -10,7 +10,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/driver.sh"
 . "${BASH_SOURCE[0]%/*}/lib/slab.sh"
 
-loops=${DVQ_RELOADS:-100}
+loops=${DVQ_RELOADS:-$((100 / slow))}
 
 need_driver ionic
 

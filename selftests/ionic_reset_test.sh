@@ -20,7 +20,7 @@ name=$(model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }'
 # soon SECONDS COMMAND...: it succeeds within that time
 soon()
 {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * slow))
 
 	shift
 	until "$@"; do

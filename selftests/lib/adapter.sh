@@ -46,7 +46,7 @@ port_is_up()
 # port_up DEVICE: what an administrator does
 port_up()
 {
-	local tries=100
+	local tries=$((100 * slow))
 
 	[ "$(adapter_kind "$1")" = ionic ] || return 0
 	ip link set "$(netdev_of "$1")" up || skip_all "cannot set the interface of $1 up"

@@ -35,7 +35,7 @@
 #include "model.h"
 #include "work.h"
 
-#define TEST_SECONDS	120	/* for one test; then it hangs */
+#define TEST_SECONDS	(120 * lab_slow())	/* for one test; then it hangs */
 
 static struct {
 	const char *name;
@@ -87,7 +87,7 @@ static void adapter_test_hangs(int signal)
 /* this one takes longer */
 __attribute__((unused)) static void allow_seconds(unsigned int seconds)
 {
-	alarm(seconds);
+	alarm(seconds * lab_slow());
 }
 
 __attribute__((unused)) static void expect_violations(void)

@@ -72,6 +72,14 @@ void lab_forget_all(void)
 		unlink_entry(&held);
 }
 
+unsigned int lab_slow(void)
+{
+	const char *slow = getenv("DVQ_SLOW");
+	int times = slow ? atoi(slow) : 1;
+
+	return times > 1 ? times : 1;
+}
+
 uint64_t now_ms(void)
 {
 	struct timespec now;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PATIENCE_MS	20000	/* for whatever must happen; a TCG guest is slow */
+#define PATIENCE_MS	(20000 * lab_slow())	/* for whatever must happen; a TCG guest is slow */
 #define QUIET_MS	30	/* for what must not happen */
 
 /* ends the running test (in a child process: the process); in adapter_test.h */
@@ -45,6 +45,8 @@ void lab_drop_all(void);
 /* a child process does not undo what its parent made */
 void lab_forget_all(void);
 
+/* how many times slower than a stock one this system is (DVQ_SLOW): a debug kernel is */
+unsigned int lab_slow(void);
 uint64_t now_ms(void);
 void sleep_ms(unsigned int ms);
 

@@ -5,7 +5,7 @@
 # one, which serves, and 1 on the other; DVQ_PEER is the other's address, as selftests/vm/run sets them.
 # Sourced behind adapter.sh.
 
-limit=90	# seconds for one test; the other side may still be busy with the one before
+limit=$((90 * slow))	# seconds for one test; the other side may still be busy with the one before
 tcp_port=18700
 work=$(mktemp -d /tmp/dvq-pair.XXXXXX)
 trap 'rm -rf "$work"' EXIT

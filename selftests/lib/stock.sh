@@ -4,7 +4,7 @@
 # Programs of the distribution, for tests in shell: what ibv_devinfo says, and a server and a client of
 # one program that meet over TCP on this machine. Each has a time limit. Sourced behind adapter.sh.
 
-limit=60	# seconds for one program
+limit=$((60 * slow))	# seconds for one program
 tcp_port=18600
 work=$(mktemp -d /tmp/dvq-stock.XXXXXX)
 server_pid=''
@@ -53,7 +53,7 @@ devinfo()
 
 wait_for_server()
 {
-	local tries=300
+	local tries=$((300 * slow))
 
 	until [ -n "$(ss -Hltn "sport = :$tcp_port")" ]; do
 		tries=$((tries - 1))

@@ -14,6 +14,9 @@ port=/dev/virtio-ports/dvq.ctl
 
 tap_failed=0
 
+# How many times slower than a stock one this system is: a debug kernel is.
+slow=${DVQ_SLOW:-1}
+
 note()
 {
 	echo "# $*"

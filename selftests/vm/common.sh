@@ -90,3 +90,24 @@ image_hash()
 	sed '/^[[:space:]]*#/d' "$vm/suites/$suite" "$vm/image" "$vm/initramfs-init" |
 		sha256sum | cut -c1-12
 }
+
+# Debug kernels (debug.d/NAME.config); '' is the stock one, which is the image's. Sets kernel, kernel_dir,
+# where selftests/vm/debug builds it, products, the directory below build/ of what is built for it, and slow:
+# how many times longer than a stock guest its guests may take. After load_suite; the image must be there.
+load_kernel()
+{
+	kernel=$1 slow=1 kernel_dir=$image_dir products=$suite
+	[ -n "$kernel" ] || return 0
+	[[ $kernel != base && -f $vm/debug.d/$kernel.config ]] || die "no kernel '$kernel'; there are: kasan kcsan"
+	slow=4 kernel_dir=$cache/debug-$suite-$kernel-$(kernel_hash) products=$suite-$kernel
+}
+
+# The image has whatever versions the mirror had on its day.
+kernel_hash()
+{
+	{
+		sed '/^[[:space:]]*#/{/ is not set$/!d}' "$vm/debug.d/compile" "$vm/debug.d/base.config" \
+			"$vm/debug.d/$kernel.config" "$vm/initramfs-init"
+		dpkg-query --admindir="$image_dir/root/var/lib/dpkg" --show "$linux_source" gcc
+	} | sha256sum | cut -c1-12
+}

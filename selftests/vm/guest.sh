@@ -14,13 +14,14 @@ write_modules()
 			continue
 			;;
 		*/*)
-			file=build/$suite/${module#\?}
+			file=build/$products/${module#\?}
 			if [ -f "$top/$file" ]; then
 				module=/dvq/$file
 			elif [[ $module = \?* ]]; then
 				continue
 			else
-				lab_failure "$file, which '--load $load' wants, is missing: run 'make suite'"
+				lab_failure "$file, which '--load $load' wants, is missing: run" \
+					"'make suite${kernel:+ KERNEL=$kernel}'"
 			fi
 			;;
 		esac
@@ -31,7 +32,7 @@ write_modules()
 # write_guest N: the files that guest-init reads
 write_guest()
 {
-	local dir=$log/guest$1 address='' peer=''
+	local dir=$log/guest$1 address='' peer='' debug=${kernel:+yes}
 
 	mkdir -p "$dir/out"
 	write_modules "$dir"
@@ -40,11 +41,11 @@ write_guest()
 		peer=10.99.0.$((2 - $1))
 	fi
 	cat > "$dir/config" <<-END
-		hostname=guest$1 address=$address peer=$peer interactive=$interactive
+		hostname=guest$1 address=$address peer=$peer interactive=$interactive debug=$debug
 	END
 	cat > "$dir/command" <<-END
 		export DVQ_GUEST=$1 DVQ_PEER=$peer DVQ_SUITE=$suite
-		export DVQ_BUILD=/dvq/build/$suite DVQ_OUT=/out DVQ_CTL=/dev/virtio-ports/dvq.ctl
+		export DVQ_BUILD=/dvq/build/$products DVQ_SLOW=$slow DVQ_OUT=/out DVQ_CTL=/dev/virtio-ports/dvq.ctl
 		cd /dvq
 		${commands[$1]}
 	END
@@ -66,8 +67,17 @@ accelerator()
 	esac
 }
 
-# qemu_arguments N: sets qemu; paths are those inside the root tree, where /sockets is run_dir and /image
-# the image's directory
+# The words of the kernel's command line that make a debug kernel look closely. Objects of a slab without
+# debugging hide leaks: the allocator's caches keep stale pointers to them.
+kernel_words()
+{
+	case $kernel in
+	kasan) echo 'kasan_multi_shot slab_debug=FZPU' ;;
+	esac
+}
+
+# qemu_arguments N: sets qemu; paths are those inside the root tree, where /sockets is run_dir, /image
+# the image's directory and /mnt the kernel's, which may be the same
 qemu_arguments()
 {
 	local dir=/dvq/build/log/$name/guest$1 port chassis=0 i
@@ -78,10 +88,10 @@ qemu_arguments()
 		$(accelerator) -smp "$cpus" -m "$mem"
 		-object "memory-backend-memfd,id=mem,size=$mem,share=on"
 		-machine q35,memory-backend=mem,usb=off,sata=off,smbus=off,vmport=off
-		-kernel /image/kernel -initrd /image/initrd
+		-kernel /mnt/kernel -initrd /mnt/initrd
 		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable \
 no_timer_check cryptomgr.notests audit=0 log_buf_len=4M \
-dvq.run=$dir $append"
+dvq.run=$dir $(kernel_words) $append"
 		-drive if=none,id=root,file=/image/root.img,format=raw,readonly=on,cache=unsafe
 		-device virtio-blk-pci,drive=root
 		-fsdev local,id=dvq,path=/dvq,security_model=none,readonly=on,multidevs=remap
@@ -95,6 +105,10 @@ dvq.run=$dir $append"
 	for port in out exit klog; do
 		qemu+=(-device "virtserialport,chardev=$port,name=dvq.$port")
 	done
+
+	[ -z "$kernel" ] || qemu+=(
+		-fsdev local,id=modules,path=/mnt/modules,security_model=none,readonly=on
+		-device virtio-9p-pci,fsdev=modules,mount_tag=modules)
 
 	[ $interactive = no ] || console=stdio,signal=off
 	qemu+=(-chardev "$console,id=console" -serial chardev:console)
@@ -134,7 +148,8 @@ start_guest()
 	else
 		exec {out}> "$dir/output.log"
 	fi
-	start "$vm/inroot" "$qemu_suite" --bind "$run_dir:/sockets" --bind "$image_dir:/image" -- "${qemu[@]}" \
+	start "$vm/inroot" "$qemu_suite" --bind "$run_dir:/sockets" --bind "$image_dir:/image" \
+		--bind "$kernel_dir:/mnt" -- "${qemu[@]}" \
 		>&"$out" 2> "$dir/qemu.log"
 	guest_pids+=("$!")
 	exec {out}>&-
