@@ -6,6 +6,7 @@
 #include "lib/adapter_test.h"
 #include "lib/dialogue.h"
 #include "lib/exchange.h"
+#include "lib/peer.h"
 
 #define PORT	18515
 
@@ -15,10 +16,14 @@ static void converse(enum transport transport)
 	struct dialogue dialogue = {
 		.adapter = self, .transport = transport, .messages = 300,
 	};
+	char why[200];
+	int role;
 
-	if (!guest || !host || !*host)
+	role = peer_role(guest, host, why, sizeof(why));
+	if (role == -ENOENT)
 		SKIP("needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address");
-	dialogue.speaker = strcmp(guest, "0") != 0;
+	LAB_NEED(role >= 0, "%s", why);
+	dialogue.speaker = role == 1;
 	dialogue.fd = dialogue.speaker ? exchange_connect(host, PORT + transport) :
 					 exchange_serve(PORT + transport);
 	dialogue_run(&dialogue);

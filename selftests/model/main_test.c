@@ -125,7 +125,7 @@ static bool is_socket(const char *path)
 	return !stat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
-TEST(mistakes_of_the_command_line)
+TEST(f80_mistakes_of_the_command_line)
 {
 	static const struct {
 		const char *arguments, *text;

@@ -41,7 +41,7 @@ TEST(words_find_their_keys)
 	CHECK(!keys[1].value);
 }
 
-TEST(words_without_a_key)
+TEST(f80_words_without_a_key)
 {
 	static char *const words[] = { "d=1", "a", "abc=1", "=1", "", "A=1" };
 	struct option_key keys[] = { { "a", NULL }, { "ab", NULL }, { NULL, NULL } };
