@@ -18,6 +18,9 @@
 #define PAYLOAD_LENGTH	32	/* stands in UDP and IPv6 until the device knows better */
 #define IPV4_LENGTH	0xffff
 
+/* The core asks the route, but not for groups: 0 would keep a packet from leaving. */
+#define DEFAULT_HOPS	64
+
 static void *append(struct dion_header *header, size_t bytes)
 {
 	void *place = header->bytes + header->len;
@@ -53,7 +56,7 @@ static void add_ipv4(struct dion_header *header, const struct ib_global_route *g
 	ip->tos = tos;
 	ip->tot_len = htons(IPV4_LENGTH);
 	ip->frag_off = htons(IP_DF);
-	ip->ttl = grh->hop_limit;
+	ip->ttl = grh->hop_limit ?: DEFAULT_HOPS;
 	ip->protocol = IPPROTO_UDP;
 	memcpy(&ip->saddr, grh->sgid_attr->gid.raw + 12, sizeof(ip->saddr));
 	memcpy(&ip->daddr, grh->dgid.raw + 12, sizeof(ip->daddr));
@@ -66,7 +69,7 @@ static void add_ipv6(struct dion_header *header, const struct ib_global_route *g
 	ip6_flow_hdr(ip, tos, htonl(grh->flow_label & IB_GRH_FLOWLABEL_MASK));
 	ip->payload_len = htons(PAYLOAD_LENGTH);
 	ip->nexthdr = IPPROTO_UDP;
-	ip->hop_limit = grh->hop_limit;
+	ip->hop_limit = grh->hop_limit ?: DEFAULT_HOPS;
 	memcpy(&ip->saddr, grh->sgid_attr->gid.raw, sizeof(ip->saddr));
 	memcpy(&ip->daddr, grh->dgid.raw, sizeof(ip->daddr));
 }
