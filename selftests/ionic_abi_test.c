@@ -522,4 +522,38 @@ IONIC_TEST(f64_ah_answer)
 	expect_nothing_left(&host);
 }
 
+/* the hop limit in the header that the adapter has for @gid, asked for with @limit */
+static unsigned int header_hops(const struct host *host, const void *gid, uint8_t limit)
+{
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(gid);
+	struct dvq_ionic_ah_resp resp;
+	unsigned int hops = 0;
+	const char *header;
+	uint32_t ah;
+	int err;
+
+	attr.grh.hop_limit = limit;
+	err = raw_ah(host->raw, host->raw->pd, &attr, UV_OUT(&resp, sizeof(resp)), &ah);
+	LAB_NEED(!err, "an AH with hop limit %u: %s", limit, strerror(-err));
+	header = strstr(model_ask(self->model, "ah %u", resp.ahid), "header=");
+	/* two digits for each byte; the field is the eighth of IPv6, behind 14 of Ethernet */
+	REQUIRE(header && sscanf(header + strlen("header=") + 2 * (14 + 7), "%2x", &hops) == 1);
+	CHECK_EQ(raw_ah_destroy(host->raw, ah), 0);
+	return hops;
+}
+
+/* as asked for; the core has its own for a peer: that of the route */
+IONIC_TEST(f76_hop_limit)
+{
+	static const uint8_t group[16] = { 0xff, 0x0e, [15] = 1 };
+	struct host host = host_new();
+
+	need_model();
+	CHECK_EQ(header_hops(&host, group, 0), 64);
+	for (unsigned int limit = 1; limit <= 255; limit += 127)
+		CHECK_EQ(header_hops(&host, group, limit), limit);
+	for (unsigned int limit = 0; limit <= 255; limit += 85)
+		CHECK_EQ(header_hops(&host, &peer->gid, limit), 64);
+}
+
 IONIC_TEST_MAIN

@@ -762,6 +762,113 @@ TEST(every_packet_of_a_message_can_be_lost)
 	drv_pair_close(end);
 }
 
+/* ---- where a message is lost (F-73) ----------------------------------------- */
+
+/* what each hop has counted so far */
+struct hops {
+	long long posted, packets, sent, lost, received, taken, untaken, completed;
+};
+
+static struct hops hops_from(struct drv_end *from, struct drv_end *to)
+{
+	const struct fabric_port *out = &efa_of(from->drv.dev)->port;
+
+	return (struct hops) {
+		.posted = number(from, "wqes_send"), .packets = number(from, "tx_packets"),
+		.sent = out->sent, .lost = out->dropped,
+		.received = efa_of(to->drv.dev)->port.received, .taken = number(to, "rx_packets"),
+		.untaken = number(to, "drops"), .completed = number(to, "completions"),
+	};
+}
+
+/* @n numbered messages; those that are @expected arrive, with their numbers, in any order */
+static void numbered(struct drv_end *from, struct drv_end *to, unsigned int header, unsigned int n,
+		     unsigned int expected)
+{
+	struct efa_cqe_rx_ex cqe;
+	bool got[64] = { false };
+	uint32_t value;
+
+	for (value = 0; value < n; value++) {
+		drv_recv(&to->qp, value, &to->mr, 1000 * value, 1000);
+		drv_mr_write(&from->drv, &from->mr, 8 * value, &value, sizeof(value));
+		drv_send(&from->qp, value, to->qp.num, from->ah, &from->mr, 8 * value, 8);
+	}
+	test_run_ms(100);
+	for (unsigned int i = 0; i < expected; i++) {
+		REQUIRE(drv_poll(&to->cq, &cqe));
+		REQUIRE(le16toh(cqe.rx.common.req_id) < n);
+		drv_mr_read(&to->drv, &to->mr, 1000 * le16toh(cqe.rx.common.req_id) + header, &value,
+			    sizeof(value));
+		REQUIRE(value < n);
+		CHECK(!got[value]);
+		got[value] = true;
+	}
+	CHECK(!drv_poll(&to->cq, &cqe));
+	for (unsigned int i = 0; i < n; i++)
+		REQUIRE(drv_poll(&from->cq, &cqe));
+}
+
+static void every_hop(enum efa_admin_qp_type type)
+{
+	bool datagrams = type == EFA_ADMIN_QP_UD;
+	const unsigned int n = 32, header = datagrams ? 40 : 0;
+	struct hops was, is;
+
+	drv_pair_open(end, "ack_ms=10", type, 64);
+	for (unsigned int way = 0; way < 2; way++) {
+		struct drv_end *from = &end[way], *to = &end[!way];
+
+		was = hops_from(from, to);
+		numbered(from, to, header, n, n);
+		is = hops_from(from, to);
+		CHECK_EQ(is.posted - was.posted, n);
+		CHECK_EQ(is.packets - was.packets, n);
+		CHECK_EQ(is.sent - was.sent, n);
+		CHECK_EQ(is.lost - was.lost, 0);
+		CHECK_EQ(is.received - was.received, n);
+		CHECK_EQ(is.taken - was.taken, n);
+		CHECK_EQ(is.untaken - was.untaken, 0);
+		CHECK_EQ(is.completed - was.completed, n);
+
+		/* three are lost on the wire: told there, and at no other hop */
+		was = is;
+		drop(from, 5, 3);
+		numbered(from, to, header, n, datagrams ? n - 3 : n);
+		is = hops_from(from, to);
+		CHECK_EQ(is.lost - was.lost, 3);
+		CHECK_EQ(is.packets - was.packets, datagrams ? n : n + 3);
+		CHECK_EQ(is.sent - is.lost - (was.sent - was.lost), is.received - was.received);
+		CHECK_EQ(is.taken - was.taken, is.received - was.received);
+		CHECK_EQ(is.untaken - was.untaken, 0);
+		CHECK_EQ(is.completed - was.completed, datagrams ? n - 3 : n);
+	}
+	/* one is for nobody: it arrives, and is told where no queue pair takes it */
+	if (datagrams) {
+		was = hops_from(&left, &right);
+		drv_send(&left.qp, 1, right.qp.num + 100, left.ah, &left.mr, 0, 8);
+		CHECK(drv_wait(&left.cq, SEND, 1, 0, NULL));
+		check_nothing(&right);
+		is = hops_from(&left, &right);
+		CHECK_EQ(is.lost - was.lost, 0);
+		CHECK_EQ(is.received - was.received, 1);
+		CHECK_EQ(is.taken - was.taken, 1);
+		CHECK_EQ(is.untaken - was.untaken, 1);
+		CHECK_EQ(is.completed - was.completed, 0);
+	}
+	drv_pair_close(end);
+}
+
+TEST(f73_every_hop_of_datagrams)
+{
+	every_hop(EFA_ADMIN_QP_UD);
+}
+
+TEST(f73_every_hop_of_reliable_datagrams)
+{
+	every_hop(EFA_ADMIN_QP_SRD);
+}
+
 TEST(every_packet_of_a_transfer_can_be_lost)
 {
 	drv_pair_open(end, "ack_ms=10 ack_tries=20", EFA_ADMIN_QP_SRD, 64);

@@ -30,6 +30,7 @@
  * @hw_lif: the number that doorbell pages are counted from
  * @page_table: page table entries for MRs; @mrs, @ahs, @aqs, @qps, @cqs, @eqs:
  *	as many of them
+ * @routed: there is a router between this adapter and the others
  * @strict: no mapped memory, every store to controller memory is looked at
  */
 struct ionic_config {
@@ -43,7 +44,7 @@ struct ionic_config {
 	uint64_t cmb, expdb, strides;
 
 	uint64_t hw_lif;
-	uint64_t seed, reorder;
+	uint64_t seed, reorder, routed;
 
 	bool strict;
 	uint8_t mac[IONIC_MAC_SIZE];

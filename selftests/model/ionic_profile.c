@@ -80,7 +80,7 @@ static const struct trait {
 	LIVE(rdma_stats, 3),
 	TRAIT(strides, 0xf),
 	TRAIT(hw_lif, 7),
-	TRAIT(seed, UINT64_MAX), TRAIT(reorder, 64),
+	TRAIT(seed, UINT64_MAX), TRAIT(reorder, 64), LIVE(routed, 1),
 };
 
 #define TRAITS	(sizeof(traits) / sizeof(traits[0]))

@@ -116,7 +116,9 @@ bool ionic_rdma_frame(struct ionic *ionic, const uint8_t *frame, size_t len)
 	ionic_stats_add(ionic, IONIC_STAT_RX_RDMA_PACKETS, 1);
 	ionic_stats_add(ionic, IONIC_STAT_RX_RDMA_BYTES, len);
 	qp = ionic_wire_parse(frame, len, &packet) ? ionic_qp_get(ionic, packet.dest_qpn) : NULL;
-	if (!qp || packet.pkey != IONIC_PKEY_DEFAULT)
+	if (qp && ionic->config.routed && ionic_wire_hops(&packet) <= 1)
+		rdma->tally.hop_drops++;
+	else if (!qp || packet.pkey != IONIC_PKEY_DEFAULT)
 		rdma->tally.drops++;
 	else if (packet.parts & IONIC_WIRE_IS_RESPONSE)
 		ionic_requester_packet(ionic, qp, &packet);

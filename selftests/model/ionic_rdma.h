@@ -303,7 +303,7 @@ struct ionic_rdma_tally {
 	uint64_t wqes_send, wqes_write, wqes_read, wqes_atomic, wqes_local;
 	uint64_t wqes_inline, wqes_spec, wqes_recv;
 	uint64_t completions, completions_error, cq_overruns, flushes, eq_events;
-	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, drops;
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, drops, hop_drops;
 	uint64_t rnr, naks, timeouts, retries, duplicates;
 	uint64_t cmb_pages;		/* of live queues, now */
 	uint64_t cmb_bytes;		/* stored to controller memory, in strict mode */

@@ -65,7 +65,7 @@ void ionic_rdma_print_stats(const struct ionic *ionic, FILE *out)
 		{ "eq_events", t->eq_events },
 		{ "tx_packets", t->tx_packets }, { "tx_bytes", t->tx_bytes },
 		{ "rx_packets", t->rx_packets }, { "rx_bytes", t->rx_bytes },
-		{ "drops", t->drops }, { "rnr", t->rnr }, { "naks", t->naks },
+		{ "drops", t->drops }, { "hop_drops", t->hop_drops }, { "rnr", t->rnr }, { "naks", t->naks },
 		{ "timeouts", t->timeouts }, { "retries", t->retries },
 		{ "duplicates", t->duplicates }, { "cmb_pages", t->cmb_pages },
 		{ "cmb_bytes", t->cmb_bytes },

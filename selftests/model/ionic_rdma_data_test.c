@@ -648,6 +648,125 @@ TEST(datagrams_of_strangers_are_dropped)
 	close_both();
 }
 
+/* where a message is lost (F-73): what each hop has counted so far */
+struct hops {
+	uint64_t posted, packets, sent, lost, received, taken, untaken, completed;
+};
+
+static struct hops hops_from(struct rnic *from, struct rnic *to)
+{
+	const struct fabric_port *out = fabric_find(from->nic.dev);
+
+	return (struct hops) {
+		.posted = tally(from, "wqes_send"), .packets = tally(from, "tx_packets"),
+		.sent = out->sent, .lost = out->dropped,
+		.received = fabric_find(to->nic.dev)->received,
+		.taken = tally(to, "rx_packets"), .untaken = tally(to, "drops"),
+		.completed = tally(to, "completions"),
+	};
+}
+
+TEST(f73_every_hop_of_datagrams)
+{
+	struct hops was, is;
+
+	open_datagrams("");
+	was = hops_from(&a, &b);
+	for (uint32_t i = 0; i < 50; i++) {
+		memcpy(mem_of(&a, &amr), &i, sizeof(i));
+		rqp_recv(&bqp, &bmr, 0, 5000);
+		datagram(&bqp, 100, RNIC_QKEY);
+		check_received(&bqp, IONIC_RECV_SEND, 140);
+		CHECK(!memcmp(mem_of(&b, &bmr) + 40, &i, sizeof(i)));
+		check_local(i % 32, IONIC_IO_OK);
+	}
+	is = hops_from(&a, &b);
+	CHECK_EQ(is.posted - was.posted, 50);
+	CHECK_EQ(is.packets - was.packets, 50);
+	CHECK_EQ(is.sent - was.sent, 50);
+	CHECK_EQ(is.lost - was.lost, 0);
+	CHECK_EQ(is.received - was.received, 50);
+	CHECK_EQ(is.taken - was.taken, 50);
+	CHECK_EQ(is.untaken - was.untaken, 0);
+	CHECK_EQ(is.completed - was.completed, 50);
+
+	/* one is lost on the wire, one is taken by nobody: each is told at its hop */
+	was = is;
+	rqp_recv(&bqp, &bmr, 0, 5000);
+	fabric_drop(fabric_find(a.nic.dev), 0, 1);
+	datagram(&bqp, 100, RNIC_QKEY);
+	is = hops_from(&a, &b);
+	CHECK_EQ(is.sent - was.sent, 1);
+	CHECK_EQ(is.lost - was.lost, 1);
+	CHECK_EQ(is.received - was.received, 0);
+	was = is;
+	datagram(&bqp, 100, 0x22222222);
+	is = hops_from(&a, &b);
+	CHECK_EQ(is.lost - was.lost, 0);
+	CHECK_EQ(is.received - was.received, 1);
+	CHECK_EQ(is.untaken - was.untaken, 1);
+	CHECK_EQ(is.completed - was.completed, 0);
+	close_both();
+}
+
+TEST(f73_every_hop_of_a_connection)
+{
+	struct hops was, is;
+
+	open_both("");
+	for (unsigned int lost = 0; lost <= 1; lost++) {
+		was = hops_from(&a, &b);
+		if (lost)
+			fabric_drop(fabric_find(a.nic.dev), 3, 1);
+		for (uint32_t i = 0; i < 20; i++) {
+			memcpy(mem_of(&a, &amr), &i, sizeof(i));
+			rqp_recv(&bqp, &bmr, 0, 5000);
+			rqp_send(&aqp, &amr, 0, 100);
+			test_run_ms(500);
+			check_received(&bqp, IONIC_RECV_SEND, 100);
+			CHECK(!memcmp(mem_of(&b, &bmr), &i, sizeof(i)));
+			check_sent(&aqp, (20 * lost + i + 1) % 32);
+		}
+		is = hops_from(&a, &b);
+		CHECK_EQ(is.posted - was.posted, 20);
+		CHECK_EQ(is.lost - was.lost, lost);
+		/* sent again; nothing is lost anywhere else */
+		CHECK_EQ(is.packets - was.packets, 20 + lost);
+		CHECK_EQ(is.received - was.received, 20);
+		CHECK_EQ(is.taken - was.taken, 20);
+		CHECK_EQ(is.untaken - was.untaken, 0);
+		CHECK_EQ(is.completed - was.completed, 20);
+	}
+	close_both();
+}
+
+/* across a router a packet with one hop is lost, and its sender does not know */
+TEST(f76_a_router_takes_a_hop)
+{
+	struct ionic_wqe_send *wqe;
+
+	open_datagrams("");
+	for (unsigned int hops = 1; hops <= 2; hops++)
+		CHECK_EQ(rah_create_hops(&a, 10 + hops, &b, hops), 0);
+	for (unsigned int routed = 0; routed <= 1; routed++)
+		for (unsigned int hops = 1; hops <= 2; hops++) {
+			CHECK_EQ(test_control(b.nic.dev, routed ? "set routed=1" : "set routed=0"), 0);
+			rqp_recv(&bqp, &bmr, 0, 5000);
+			wqe = rqp_begin(&aqp, IONIC_V1_SEND, IONIC_V2_SEND, &amr, 0, 10);
+			rwqe_datagram(wqe, 10 + hops, bqp.id, RNIC_QKEY);
+			rqp_end(&aqp);
+			test_run();
+			check_local(2 * routed + hops - 1, IONIC_IO_OK);
+			if (routed && hops == 1)
+				CHECK(!rcq_take(&bcq));
+			else
+				check_received(&bqp, IONIC_RECV_SEND, 50);
+		}
+	CHECK_EQ(tally(&b, "hop_drops"), 1);
+	CHECK_EQ(tally(&b, "drops"), 0);
+	close_both();
+}
+
 /* the send queue stops, the receive queue does not; RTS again starts it */
 TEST(a_bad_datagram_stops_the_send_queue)
 {

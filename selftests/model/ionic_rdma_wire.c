@@ -323,6 +323,11 @@ static void keep_network(struct ionic_packet *packet, const uint8_t *frame)
 		memcpy(packet->network, ip, IPV6_SIZE);
 }
 
+unsigned int ionic_wire_hops(const struct ionic_packet *packet)
+{
+	return packet->ipv4 ? packet->network[IPV6_SIZE - IPV4_SIZE + 8] : packet->network[7];
+}
+
 static size_t extensions_size(const struct ionic_packet *packet)
 {
 	unsigned int parts = packet->parts;

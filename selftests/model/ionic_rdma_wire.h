@@ -118,6 +118,9 @@ struct ionic_packet {
 	uint8_t network[IONIC_WIRE_GRH];
 };
 
+/* the hops that a packet that came in had left */
+unsigned int ionic_wire_hops(const struct ionic_packet *packet);
+
 /*
  * Writes everything in front of the payload to @frame (IONIC_WIRE_FRAME_MAX bytes) and
  * returns how much that is; the payload's place is behind it.

@@ -391,8 +391,12 @@ void slot_set_stopped(struct slot *slot, bool stopped)
 
 void slot_stats(const struct slot *slot, FILE *out)
 {
+	const struct fabric_port *port = fabric_find(slot->dev);
 	const struct dma_map *dma = &slot->dma;
 
+	if (port)
+		fprintf(out, "net_sent=%" PRIu64 " net_received=%" PRIu64 " net_dropped=%" PRIu64
+			" ", port->sent, port->received, port->dropped);
 	fprintf(out, "dma_reads=%" PRIu64 " dma_writes=%" PRIu64 " dma_bytes=%" PRIu64
 		" dma_faults=%" PRIu64 " irqs=%" PRIu64 " irqs_dropped=%" PRIu64
 		" trapped_reads=%" PRIu64 " trapped_writes=%" PRIu64,

@@ -304,14 +304,22 @@ static uint64_t template_addr(struct rnic *rnic, const struct rnic *peer)
 	return addr;
 }
 
-int rah_create(struct rnic *rnic, unsigned int id, const struct rnic *peer)
+int rah_create_hops(struct rnic *rnic, unsigned int id, const struct rnic *peer, uint8_t hops)
 {
+	uint64_t addr = template_addr(rnic, peer);
 	struct ionic_aq_create_ah cmd = {
-		.hdr_addr = htole64(template_addr(rnic, peer)), .hdr_len = htole32(RNIC_HDR_LEN),
+		.hdr_addr = htole64(addr), .hdr_len = htole32(RNIC_HDR_LEN),
 		.pd = htole32(RNIC_PD), .ah = htole32(id), .hdr_profile = IONIC_HDR_IPV6,
 	};
+	uint8_t *bytes = rnic_mem(rnic, addr, RNIC_HDR_LEN);
 
+	bytes[14 + 7] = hops;
 	return raq(rnic, &cmd, IONIC_AQ_CREATE_AH, sizeof(cmd));
+}
+
+int rah_create(struct rnic *rnic, unsigned int id, const struct rnic *peer)
+{
+	return rah_create_hops(rnic, id, peer, 64);
 }
 
 /* ---- queue pairs ------------------------------------------------------------------ */

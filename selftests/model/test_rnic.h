@@ -114,6 +114,7 @@ void rmr_open(struct rmr *mr, struct rnic *rnic, unsigned int number, size_t len
 
 /* a header template from @rnic to @peer, IPv6 link-local */
 void rnic_template(const struct rnic *rnic, const struct rnic *peer, uint8_t *bytes);
+int rah_create_hops(struct rnic *rnic, unsigned int id, const struct rnic *peer, uint8_t hops);
 int rah_create(struct rnic *rnic, unsigned int id, const struct rnic *peer);
 
 /* numbers of a QP that rqp_open() will make; to be changed before it */
