@@ -46,6 +46,8 @@ struct model_host;
  * @timer: asks that ->work() be called at @when (ns of @now at the latest;
  *	the earliest wanted time counts). 0 forgets it.
  * @now: monotonic time in ns. Virtual in unit tests.
+ * @leave: the device is pulled out, as by the control channel's "gone", when the slice
+ *	of ->work() that is under way, or the next one, is over.
  */
 struct model_host_ops {
 	int (*dma_read)(struct model_host *host, uint64_t addr, void *buf, size_t len);
@@ -55,6 +57,7 @@ struct model_host_ops {
 	void (*kick)(struct model_host *host);
 	void (*timer)(struct model_host *host, uint64_t when);
 	uint64_t (*now)(struct model_host *host);
+	void (*leave)(struct model_host *host);
 };
 
 /* first member of whatever the transport keeps for a device */
@@ -211,6 +214,11 @@ static inline void model_timer(struct model_device *dev, uint64_t when)
 static inline uint64_t model_now(struct model_device *dev)
 {
 	return dev->host->ops->now(dev->host);
+}
+
+static inline void model_leave(struct model_device *dev)
+{
+	dev->host->ops->leave(dev->host);
 }
 
 /**

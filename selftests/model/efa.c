@@ -120,6 +120,20 @@ bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner,
 	return false;
 }
 
+bool efa_dma_fails(struct efa *efa, const char *point)
+{
+	struct inject_hit hit;
+
+	if (!inject_match(&efa->dev, point, &hit))
+		return false;
+	efa->admin.excused = true;
+	if (hit.action == INJECT_FAIL) {
+		efa->regs.status |= EFA_DEV_STS_FATAL_ERROR;
+		efa_aenq_event(efa, EFA_AENQ_FATAL, hit.status & UINT16_MAX);
+	}
+	return true;
+}
+
 bool efa_ring_reachable(struct efa *efa, uint64_t base, uint64_t bytes)
 {
 	uint8_t byte;

@@ -319,6 +319,7 @@ struct efa_admin {
 	TAILQ_HEAD(, efa_late) late;
 	uint64_t in_flight[EFA_ADMIN_CMD_ID / 64 + 1]; /* ids without an answer yet */
 	bool excused;			/* an answer was tampered with: see efa_refuse() */
+	bool aenq_overrun;		/* more events were written than there was room for */
 };
 
 /* an offset that is told wrong, outside every BAR */
@@ -347,6 +348,7 @@ struct efa {
 	struct efa_tally tally;
 	struct efa_net_stats stats;
 	enum efa_lie lie;		/* control verb "lie" */
+	struct efa_host_info host_info;	/* as told last; control verb "host" */
 };
 
 static inline struct efa *efa_of(struct model_device *dev)
@@ -361,6 +363,11 @@ void efa_forget_all(struct efa *efa);
 /* does [base, base + bytes) touch a ring that a live object owns? names it in @owner */
 bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner, size_t len);
 /* both ends of a ring can be reached */
+/*
+ * An access to memory that a rule lets fail, at injection point @point; with action=fail the
+ * device reports it as a fatal error with that syndrome.
+ */
+bool efa_dma_fails(struct efa *efa, const char *point);
 bool efa_ring_reachable(struct efa *efa, uint64_t base, uint64_t bytes);
 
 /* ---- efa_regs.c -------------------------------------------------------- */
@@ -388,6 +395,8 @@ void efa_aenq_doorbell(struct efa *efa, uint32_t value);
 bool efa_admin_work(struct efa *efa, uint64_t *when);
 /* puts an event in the AENQ; false if the driver has not enabled or not made room for it */
 bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome);
+/* writes one over entries that the driver has not given back, as a device gone wild */
+bool efa_aenq_overrun(struct efa *efa, unsigned int group, unsigned int syndrome);
 /* writes an answer nobody asked for (control verb) */
 void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status);
 /* vector 0, unless INTR_MASK silences it */

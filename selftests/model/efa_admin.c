@@ -146,7 +146,7 @@ void efa_aenq_doorbell(struct efa *efa, uint32_t value)
 		model_violation(&efa->dev, "AENQ_CONS_DB before AENQ_CAPS");
 		return;
 	}
-	if (admin->aenq_produced - value > admin->aenq_depth) {
+	if (admin->aenq_produced - value > admin->aenq_depth && !admin->aenq_overrun) {
 		model_violation(&efa->dev, "AENQ_CONS_DB = %u, but %u events were written", value,
 				admin->aenq_produced);
 		return;
@@ -213,12 +213,42 @@ static void landed(struct efa_admin *admin, unsigned int id)
 	admin->flying--;
 }
 
+/* under another id: of the same slot with other upper bits, or with the bits that a rule names inverted */
+static void inject_id(struct efa *efa, struct efa_acq_entry *resp)
+{
+	unsigned int bits = 0xfe0;
+	struct inject_hit hit;
+
+	if (!inject_match(&efa->dev, "answer_id", &hit))
+		return;
+	if (hit.action == INJECT_FAIL)
+		bits = hit.status & EFA_ADMIN_CMD_ID;
+	efa->admin.excused = true;
+	resp->hdr.command_id ^= htole16(bits);
+}
+
+/* a device that lies: its answer is whole, but what it says is nonsense */
+static void inject_body(struct efa *efa, struct efa_acq_entry *resp)
+{
+	struct inject_hit hit;
+
+	if (!inject_match(&efa->dev, "answer_body", &hit))
+		return;
+	efa->admin.excused = true;
+	if (hit.action == INJECT_FAIL)
+		memset(resp->body, hit.status, sizeof(resp->body));
+	for (unsigned int i = 0; hit.action == INJECT_CORRUPT && i < sizeof(resp->body); i++)
+		resp->body[i] ^= 0xff;
+}
+
 static void answer(struct efa *efa, struct efa_acq_entry *resp, bool corrupt)
 {
 	struct efa_admin *admin = &efa->admin;
 	unsigned int id = le16toh(resp->hdr.command_id) & EFA_ADMIN_CMD_ID;
 
 	landed(admin, id);
+	inject_id(efa, resp);
+	inject_body(efa, resp);
 	put_answer(efa, resp, corrupt);
 }
 
@@ -348,6 +378,8 @@ static bool take_entry(struct efa *efa, struct efa_job *job)
 	int status;
 
 	memset(job, 0, sizeof(*job));
+	if (efa_dma_fails(efa, "dma_command"))
+		return false;
 	if (model_dma_read(&efa->dev, from, &job->cmd, sizeof(job->cmd))) {
 		model_violation(&efa->dev, "AQ entry at 0x%" PRIx64 " is not memory of the guest",
 				from);
@@ -426,7 +458,7 @@ bool efa_admin_work(struct efa *efa, uint64_t *when)
 
 /* ---- events ------------------------------------------------------------ */
 
-bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome)
+static bool put_event(struct efa *efa, unsigned int group, unsigned int syndrome)
 {
 	struct efa_admin *admin = &efa->admin;
 	const size_t flags = offsetof(struct efa_aenq_entry, flags);
@@ -440,12 +472,6 @@ bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome)
 	uint32_t count = admin->aenq_produced;
 	uint64_t to;
 
-	if (!admin->aenq_depth || (group < 32 && !(admin->aenq_enabled >> group & 1)))
-		return false;
-	if (count - admin->aenq_consumed >= admin->aenq_depth) {
-		efa->tally.aenq_dropped++;
-		return false;
-	}
 	to = admin->aenq_base + (uint64_t)(count % admin->aenq_depth) * sizeof(event);
 	admin->aenq_produced++;
 	efa->tally.aenq_events++;
@@ -464,4 +490,29 @@ bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome)
 fault:
 	model_violation(&efa->dev, "AENQ entry at 0x%" PRIx64 " is not memory of the guest", to);
 	return false;
+}
+
+bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome)
+{
+	struct efa_admin *admin = &efa->admin;
+
+	if (!admin->aenq_depth || (group < 32 && !(admin->aenq_enabled >> group & 1)))
+		return false;
+	if (admin->aenq_produced - admin->aenq_consumed >= admin->aenq_depth) {
+		efa->tally.aenq_dropped++;
+		return false;
+	}
+	return put_event(efa, group, syndrome);
+}
+
+bool efa_aenq_overrun(struct efa *efa, unsigned int group, unsigned int syndrome)
+{
+	struct efa_admin *admin = &efa->admin;
+
+	if (!admin->aenq_depth || !put_event(efa, group, syndrome))
+		return false;
+	/* so that the count which the driver gives back next is not found impossible */
+	if (admin->aenq_produced - admin->aenq_consumed > admin->aenq_depth)
+		admin->aenq_overrun = true;
+	return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Admin rings, events, features and statistics. */
 #include <endian.h>
+#include <errno.h>
 #include <string.h>
 
 #include "tap.h"
@@ -320,6 +321,96 @@ TEST(lost_late_double_and_corrupt_answers)
 	drv_close(&drv);
 }
 
+/* in place of the right one, so that nobody gets it */
+TEST(answers_under_another_id)
+{
+	uint16_t pd;
+
+	drv_open(&drv, "a", "profile=efa3");
+	CHECK_EQ(test_control(drv.dev, "inject op=answer_id action=corrupt"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+	CHECK(works());
+	CHECK_EQ(drv.stray_answers, 1);
+	/* of another slot */
+	CHECK_EQ(test_control(drv.dev, "inject op=alloc_pd action=fail status=5"), 0);
+	CHECK_EQ(test_control(drv.dev, "inject op=answer_id action=fail status=1"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+	CHECK(works());
+	CHECK_EQ(drv.stray_answers, 2);
+	drv_close(&drv);
+}
+
+/* with a checksum that is right */
+TEST(answers_that_are_nonsense)
+{
+	struct efa_get_feature_resp right, wrong;
+	uint16_t pd;
+
+	drv_open(&drv, "a", "profile=efa3");
+	CHECK_EQ(drv_get_feature(&drv, EFA_FEATURE_QUEUE_ATTR_1, &right), 0);
+	CHECK_EQ(test_control(drv.dev, "inject op=answer_body action=corrupt"), 0);
+	CHECK_EQ(drv_get_feature(&drv, EFA_FEATURE_QUEUE_ATTR_1, &wrong), 0);
+	CHECK_EQ(wrong.u.queue1.max_qp, ~right.u.queue1.max_qp);
+	CHECK_EQ(test_control(drv.dev, "inject op=answer_body action=fail status=0x5a"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), 0);
+	CHECK_EQ(pd, 0x5a5a);
+	CHECK(works());
+	drv_close(&drv);
+}
+
+TEST(commands_that_cannot_be_fetched)
+{
+	struct efa_aenq_entry event;
+	uint32_t status;
+	uint16_t pd;
+
+	drv_open(&drv, "a", "keepalive_ms=0");
+	CHECK_EQ(drv_enable_events(&drv, EFA_AENQ_GROUPS), 0);
+	CHECK_EQ(test_control(drv.dev, "inject op=dma_command action=drop"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+	CHECK(!drv_event(&drv, &event));
+	CHECK(works());
+	/* and a device that says why */
+	CHECK_EQ(test_control(drv.dev, "inject op=dma_command action=fail status=0x77"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+	CHECK(drv_event(&drv, &event));
+	CHECK_EQ(le16toh(event.group), EFA_AENQ_FATAL);
+	CHECK_EQ(le16toh(event.syndrome), 0x77);
+	CHECK(drv_reg_read(&drv, EFA_REG_DEV_STS, &status));
+	CHECK(status & EFA_DEV_STS_FATAL_ERROR);
+	CHECK(works());
+	drv_close(&drv);
+}
+
+TEST(interrupts_without_a_reason)
+{
+	unsigned int before;
+
+	drv_open(&drv, "a", "keepalive_ms=0");
+	before = drv.host.irqs[0];
+	CHECK_EQ(test_control(drv.dev, "irq vector=0 count=3"), 0);
+	CHECK_EQ(drv.host.irqs[0], before + 3);
+	CHECK_EQ(test_control(drv.dev, "irq vector=32"), 0);
+	CHECK_EQ(drv.host.irqs[32], 1);
+	CHECK_EQ(test_control(drv.dev, "irq vector=33"), -EINVAL);
+	CHECK(works());
+	drv_close(&drv);
+}
+
+/* at any command; the host pulls it */
+TEST(it_leaves_the_bus_at_a_command)
+{
+	uint16_t pd;
+
+	drv_open(&drv, "a", "");
+	CHECK_EQ(test_control(drv.dev, "inject op=alloc_pd nth=2 action=gone"), 0);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), 0);
+	CHECK(!drv.host.left);
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+	CHECK(drv.host.left);
+	drv_close(&drv);
+}
+
 TEST(a_reset_forgets_late_answers)
 {
 	struct efa_acq_entry answer;
@@ -422,6 +513,29 @@ TEST(events_wait_for_room)
 	CHECK(drv_event(&drv, &event));
 	drv_write(&drv, EFA_REG_AENQ_CONS_DB, drv.aenq_count + 1);
 	drv_expect_violations(&drv, 1, "AENQ_CONS_DB");
+	drv_close(&drv);
+}
+
+/* more events than there is room for, as a device gone wild: the oldest are lost */
+TEST(events_that_do_not_wait_for_room)
+{
+	struct efa_aenq_entry event;
+	unsigned int n = 0;
+
+	drv_open(&drv, "a", "keepalive_ms=0");
+	CHECK_EQ(drv_enable_events(&drv, EFA_AENQ_GROUPS), 0);
+	CHECK_EQ(test_control(drv.dev, "aenq group=2 count=20 overrun=1"), 0);
+	CHECK_EQ(test_answer_number("sent"), 20);
+	/* the first entries are of the next lap already */
+	CHECK(!drv_event(&drv, &event));
+	CHECK_EQ(test_control(drv.dev, "aenq group=3 syndrome=5 count=12 overrun=1"), 0);
+	/* a lap later what the driver expects is there again */
+	CHECK_EQ(test_control(drv.dev, "aenq group=3 syndrome=6 count=16 overrun=1"), 0);
+	while (drv_event(&drv, &event) && n < 100)
+		n++;
+	CHECK(n >= 1 && n < 100);
+	drv_write(&drv, EFA_REG_AENQ_CONS_DB, drv.aenq_count);
+	CHECK(works());
 	drv_close(&drv);
 }
 
@@ -556,6 +670,20 @@ TEST(some_attributes_can_be_changed)
 	drv_close(&drv);
 }
 
+TEST(attributes_can_be_asked_for)
+{
+	drv_open(&drv, "a", "admin_timeout=7");
+	CHECK_EQ(test_control(drv.dev, "get admin_timeout"), 0);
+	CHECK_STR(test_answer, "7");
+	CHECK_EQ(test_control(drv.dev, "set admin_timeout=3"), 0);
+	CHECK_EQ(test_control(drv.dev, "get admin_timeout"), 0);
+	CHECK_STR(test_answer, "3");
+	CHECK_EQ(test_control(drv.dev, "get"), -EINVAL);
+	CHECK_EQ(test_control(drv.dev, "get color"), -EINVAL);
+	CHECK_EQ(test_control(drv.dev, "get admin_timeout max_qp"), -EINVAL);
+	drv_close(&drv);
+}
+
 TEST(features_that_cannot_be_had)
 {
 	struct efa_get_feature_resp resp;
@@ -589,7 +717,14 @@ TEST(host_info)
 
 	drv_open(&drv, "a", "");
 	buf = test_alloc(&drv.host, sizeof(struct efa_host_info), 8);
+	memcpy(test_mem(&drv.host, buf, 180), &(struct efa_host_info) {
+		.os_dist = "9.9-test", .kernel_ver_str = "#1 SMP", .kernel_ver = htole32(0x90909),
+		.bdf = htole16(0x108), .spec_ver = htole16(EFA_HOST_SPEC_VER),
+		.flags = htole32(EFA_HOST_GDR) }, 180);
 	CHECK_EQ(set_host_info(buf, 180, EFA_AQ_CTRL_DATA), 0);
+	CHECK_EQ(test_control(drv.dev, "host"), 0);
+	CHECK_STR(test_answer, "os_type=0 kernel_ver=0x90909 driver_ver=0x0 bdf=0x108 "
+		  "spec_ver=0x200 flags=0x2 os_dist='9.9-test' kernel='#1 SMP'");
 	CHECK_EQ(set_host_info(buf, 179, EFA_AQ_CTRL_DATA), EFA_ADMIN_MALFORMED);
 	drv_expect_violations(&drv, 1, "180 bytes");
 	CHECK_EQ(set_host_info(buf, 180, 0), EFA_ADMIN_MALFORMED);

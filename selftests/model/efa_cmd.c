@@ -142,7 +142,9 @@ const char *const efa_inject_points[] = {
 	"get_stats", "alloc_pd", "dealloc_pd", "alloc_uar", "dealloc_uar",
 	"create_eq", "destroy_eq", "alloc_mr", "create_counter", "destroy_counter",
 	"attach_counter", "modify_counter", "detach_counter", "unknown_command",
-	"reg_read", "admin_irq", "stray_answer",		/* efa_regs.c, efa_admin.c */
+	"reg_read", "admin_irq",				/* efa_regs.c, efa_admin.c */
+	"stray_answer", "answer_id", "answer_body",		/* efa_admin.c */
+	"dma_command", "dma_list", "dma_payload", "dma_receive", /* efa.c */
 	"eq_irq", "eq_entry",					/* efa_eq.c */
 	"send_completion", "recv_completion",			/* efa_cq.c */
 	NULL

@@ -83,4 +83,7 @@ int efa_config_parse(struct efa_config *config, const char *name, char **options
 /* changes one trait of a running adapter; only those that nothing was sized by */
 int efa_config_set(struct efa_config *config, char **options, FILE *err);
 
+/* writes what one trait is now; -EINVAL with one sentence if there is no such */
+int efa_config_get(const struct efa_config *config, const char *key, FILE *out);
+
 #endif /* EFA_CONFIG_H */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Verbs of the control channel: what the adapter has seen, and faults on request. */
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -218,17 +219,20 @@ static int print_ah(struct efa *efa, char **words, FILE *out)
 static int aenq(struct efa *efa, char **words, FILE *out)
 {
 	struct option_key keys[] = {
-		{ .key = "group" }, { .key = "syndrome" }, { .key = "count" }, { .key = NULL },
+		{ .key = "group" }, { .key = "syndrome" }, { .key = "count" },
+		{ .key = "overrun" }, { .key = NULL },
 	};
-	uint64_t group = EFA_AENQ_KEEP_ALIVE, syndrome = 0, count = 1, sent = 0;
+	uint64_t group = EFA_AENQ_KEEP_ALIVE, syndrome = 0, count = 1, overrun = 0, sent = 0;
 
 	if (option_parse(keys, words, out) ||
 	    option_number(&keys[0], UINT16_MAX, &group, out) ||
 	    option_number(&keys[1], UINT16_MAX, &syndrome, out) ||
-	    option_number(&keys[2], 1024, &count, out))
+	    option_number(&keys[2], 1024, &count, out) ||
+	    option_number(&keys[3], 1, &overrun, out))
 		return -EINVAL;
 	while (count--)
-		sent += efa_aenq_event(efa, group, syndrome);
+		sent += overrun ? efa_aenq_overrun(efa, group, syndrome) :
+				  efa_aenq_event(efa, group, syndrome);
 	fprintf(out, "sent=%" PRIu64, sent);
 	return 0;
 }
@@ -331,6 +335,40 @@ static int set(struct efa *efa, char **words, FILE *out)
 	return err;
 }
 
+static int get(struct efa *efa, char **words, FILE *out)
+{
+	return efa_config_get(&efa->config, words[0] && !words[1] ? words[0] : NULL, out);
+}
+
+/* an interrupt without a reason */
+static int interrupt(struct efa *efa, char **words, FILE *out)
+{
+	struct option_key keys[] = { { .key = "vector" }, { .key = "count" }, { .key = NULL } };
+	uint64_t vector = 0, count = 1;
+
+	if (option_parse(keys, words, out) ||
+	    option_number(&keys[0], efa->dev.vectors - 1, &vector, out) ||
+	    option_number(&keys[1], 1024, &count, out))
+		return -EINVAL;
+	while (count--)
+		model_irq(&efa->dev, vector);
+	return 0;
+}
+
+/* texts in quotes, as they contain blanks */
+static int print_host(struct efa *efa, char **words, FILE *out)
+{
+	const struct efa_host_info *host = &efa->host_info;
+
+	(void)words;
+	fprintf(out, "os_type=%u kernel_ver=0x%x driver_ver=0x%x bdf=0x%x spec_ver=0x%x flags=0x%x "
+		"os_dist='%.*s' kernel='%.*s'", le32toh(host->os_type), le32toh(host->kernel_ver),
+		le32toh(host->driver_ver), le16toh(host->bdf), le16toh(host->spec_ver),
+		le32toh(host->flags), (int)sizeof(host->os_dist), host->os_dist,
+		(int)sizeof(host->kernel_ver_str), host->kernel_ver_str);
+	return 0;
+}
+
 /* ---- dispatch ---------------------------------------------------------- */
 
 static const struct verb {
@@ -341,6 +379,7 @@ static const struct verb {
 	{ "qp", print_qp }, { "cq", print_cq }, { "mr", print_mr }, { "ah", print_ah },
 	{ "aenq", aenq }, { "fatal", fatal }, { "ready", ready }, { "reset", reset_fault },
 	{ "answer", stray_answer }, { "complete", force_status }, { "lie", lie }, { "set", set },
+	{ "get", get }, { "irq", interrupt }, { "host", print_host },
 };
 
 int efa_control(struct model_device *dev, int argc, char **argv, FILE *out)

@@ -277,6 +277,29 @@ TEST(local_errors)
 	drv_pair_close(end);
 }
 
+/* memory that the adapter cannot reach, here and there; nothing is found wrong with the driver */
+TEST(payload_that_cannot_be_reached)
+{
+	drv_pair_open(end, "", EFA_ADMIN_QP_SRD, 64);
+	drv_recv(&right.qp, 0, &right.mr, 0, 100);
+	CHECK_EQ(test_control(left.drv.dev, "inject op=dma_payload action=drop"), 0);
+	drv_send(&left.qp, 1, right.qp.num, left.ah, &left.mr, 0, 10);
+	CHECK(drv_wait(&left.cq, SEND, 1, EFA_IO_LOCAL_INVALID_LKEY, NULL));
+	CHECK_EQ(test_control(right.drv.dev, "inject op=dma_payload action=drop"), 0);
+	drv_send(&left.qp, 2, right.qp.num, left.ah, &left.mr, 0, 10);
+	CHECK(drv_wait(&left.cq, SEND, 2, EFA_IO_REMOTE_BAD_STATUS, NULL));
+	CHECK(drv_wait(&right.cq, RECV, 0, EFA_IO_LOCAL_INVALID_LKEY, NULL));
+	/* descriptors */
+	CHECK_EQ(test_control(right.drv.dev, "inject op=dma_receive action=drop"), 0);
+	drv_recv(&right.qp, 1, &right.mr, 0, 100);
+	drv_send(&left.qp, 3, right.qp.num, left.ah, &left.mr, 0, 10);
+	CHECK(drv_wait(&left.cq, SEND, 3, EFA_IO_REMOTE_BAD_STATUS, NULL));
+	drv_recv(&right.qp, 2, &right.mr, 0, 100);
+	drv_send(&left.qp, 4, right.qp.num, left.ah, &left.mr, 0, 10);
+	CHECK(drv_wait(&left.cq, SEND, 4, 0, NULL));
+	drv_pair_close(end);
+}
+
 TEST(remote_errors_of_srd)
 {
 	struct drv_qp_init init = {

@@ -152,6 +152,7 @@ static int set_host_info(struct efa *efa, const struct efa_job *job,
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "HOST_INFO buffer 0x%llx is not memory of the guest",
 				  (unsigned long long)addr);
+	efa->host_info = info;
 	return EFA_ADMIN_SUCCESS;
 }
 

@@ -104,6 +104,8 @@ int efa_mr_read(struct efa *efa, struct efa_mr *mr, uint64_t addr, void *buf, si
 {
 	size_t run;
 
+	if (efa_dma_fails(efa, "dma_payload"))
+		return -EFAULT;
 	for (; len; len -= run, addr += run, buf = (char *)buf + run) {
 		uint64_t dma = translate(mr, addr, len, &run);
 
@@ -117,6 +119,8 @@ int efa_mr_write(struct efa *efa, struct efa_mr *mr, uint64_t addr, const void *
 {
 	size_t run;
 
+	if (efa_dma_fails(efa, "dma_payload"))
+		return -EFAULT;
 	for (; len; len -= run, addr += run, buf = (const char *)buf + run) {
 		uint64_t dma = translate(mr, addr, len, &run);
 
@@ -244,7 +248,8 @@ static int check_entries(struct efa *efa, const struct efa_job *job, const struc
 static int read_entries(struct efa *efa, const struct efa_job *job, struct efa_mr *mr,
 			uint64_t addr, uint64_t from, uint64_t n)
 {
-	if (model_dma_read(&efa->dev, addr, mr->pages + from, n * 8))
+	if (efa_dma_fails(efa, "dma_list") ||
+	    model_dma_read(&efa->dev, addr, mr->pages + from, n * 8))
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "page list at 0x%" PRIx64 " is not memory of the guest", addr);
 	return check_entries(efa, job, mr, from, from + n);

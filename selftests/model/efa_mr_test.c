@@ -157,6 +157,19 @@ static struct chain make_chain(uint64_t pages)
 	return chain;
 }
 
+TEST(lists_that_cannot_be_fetched)
+{
+	struct drv_mr mr;
+	uint16_t pd;
+
+	drv_open(&drv, "a", "");
+	CHECK_EQ(drv_alloc_pd(&drv, &pd), 0);
+	CHECK_EQ(test_control(drv.dev, "inject op=dma_list action=drop"), 0);
+	CHECK_EQ(drv_reg_mr(&drv, pd, 20 * 4096, 0, DRV_LOCAL, &mr), EFA_ADMIN_ILLEGAL_PARAM);
+	CHECK_EQ(drv_reg_mr(&drv, pd, 20 * 4096, 0, DRV_LOCAL, &mr), 0);
+	drv_close(&drv);
+}
+
 TEST(indirect_lists)
 {
 	static const uint64_t sizes[] = {

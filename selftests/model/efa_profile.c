@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,4 +308,18 @@ int efa_config_set(struct efa_config *config, char **options, FILE *err)
 		    option_number(&keys[n++], traits[i].max, number(config, &traits[i]), err))
 			return -EINVAL;
 	return check(config, err);
+}
+
+int efa_config_get(const struct efa_config *config, const char *key, FILE *out)
+{
+	struct efa_config copy = *config;
+
+	for (unsigned int i = 0; key && i < TRAITS; i++) {
+		if (!strcmp(traits[i].key, key)) {
+			fprintf(out, "%" PRIu64, *number(&copy, &traits[i]));
+			return 0;
+		}
+	}
+	fputs("want the name of one option that is a number", out);
+	return -EINVAL;
 }

@@ -121,6 +121,16 @@ static void check_desc(struct efa *efa, struct efa_qp *qp, uint64_t count)
 	}
 }
 
+/* descriptors that could not be read: as many WRs without a buffer that works */
+static void lose(struct efa_rq *rq, uint64_t n)
+{
+	for (; n; n--, rq->fetched++) {
+		make_bad(desc_at(rq, rq->fetched));
+		rq->ready++;
+	}
+	rq->in_wr = 0;
+}
+
 bool efa_rq_fetch(struct efa *efa, struct efa_qp *qp)
 {
 	struct efa_rq *rq = &qp->rq;
@@ -135,6 +145,10 @@ bool efa_rq_fetch(struct efa *efa, struct efa_qp *qp)
 		n = to_end;
 	if (n > FETCH_MAX)
 		n = FETCH_MAX;
+	if (efa_dma_fails(efa, "dma_receive")) {
+		lose(rq, n);
+		return rq->fetched < rq->posted;
+	}
 	if (model_dma_read(&efa->dev, rq->base + slot * sizeof(*rq->copy), rq->copy + slot,
 			   n * sizeof(*rq->copy))) {
 		model_violation(&efa->dev, "QP %u: receive ring at 0x%" PRIx64 " is not memory "

@@ -159,6 +159,8 @@ static void run_slice(struct engine_task *task)
 		task->timer = 0;
 	if (task->dev->ops->work(task->dev))
 		task->kicked = now;
+	if (task->after)
+		task->after(task);
 }
 
 /* true if the device was worth the visit */

@@ -28,11 +28,13 @@ struct model_device;
  *
  * @held: it gets none; kicks and timers are kept
  * @delay_ms: between a kick and the work it causes
+ * @after: called when a slice is over; may be NULL
  */
 struct engine_task {
 	struct model_device *dev;
 	bool held;
 	uint32_t delay_ms;
+	void (*after)(struct engine_task *task);
 	/* private to engine.c; times are those of engine_now(), 0: none */
 	uint64_t kicked;	/* when to work because of a kick */
 	uint64_t timer;		/* when to work because the device asked */

@@ -23,6 +23,7 @@ static const char *const action_names[] = {
 	[INJECT_DELAY] = "delay",
 	[INJECT_DUP] = "dup",
 	[INJECT_CORRUPT] = "corrupt",
+	[INJECT_GONE] = "gone",
 };
 
 #define ACTIONS	(sizeof(action_names) / sizeof(action_names[0]))
@@ -77,9 +78,14 @@ bool inject_match(struct model_device *dev, const char *op, struct inject_hit *h
 		*hit = rule->hit;
 		fired = true;
 	}
-	if (fired)
-		sweep(dev);
-	return fired;
+	if (!fired)
+		return false;
+	sweep(dev);
+	if (hit->action == INJECT_GONE) {
+		hit->action = INJECT_DROP;
+		model_leave(dev);
+	}
+	return true;
 }
 
 static bool has_point(const struct model_device *dev, const char *op)
@@ -100,7 +106,7 @@ static int parse_action(const char *name, struct inject_hit *hit, FILE *out)
 			return 0;
 		}
 	}
-	fprintf(out, "action must be fail, drop, delay, dup or corrupt, not '%s'", name);
+	fprintf(out, "action must be fail, drop, delay, dup, corrupt or gone, not '%s'", name);
 	return -EINVAL;
 }
 
@@ -181,7 +187,7 @@ static int parse_rule(struct model_device *dev, char **words, FILE *out)
 		return -EINVAL;
 	}
 	if (!keys[ACTION].value) {
-		fputs("a rule needs action=fail, drop, delay, dup or corrupt", out);
+		fputs("a rule needs action=fail, drop, delay, dup, corrupt or gone", out);
 		return -EINVAL;
 	}
 	if (parse_action(keys[ACTION].value, &hit, out) ||

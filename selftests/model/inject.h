@@ -25,6 +25,7 @@ enum inject_action {
 	INJECT_DELAY,	/* do it, answer @ms later */
 	INJECT_DUP,	/* do it, answer twice */
 	INJECT_CORRUPT,	/* do it, damage the answer */
+	INJECT_GONE,	/* leave the bus; devices see INJECT_DROP */
 };
 
 /**
@@ -43,14 +44,15 @@ struct inject_hit {
  * inject_match() - a device passes the point called @op
  *
  * Returns true and fills @hit if a rule fires. @op must be in
- * &model_device.inject_points. Call it once per passage: it counts.
+ * &model_device.inject_points. Call it once per passage: it counts. A device that is to
+ * leave the bus does nothing more at this point; it is pulled when its slice is over.
  */
 bool inject_match(struct model_device *dev, const char *op, struct inject_hit *hit);
 
 /**
  * inject_control() - the "inject" command of the control channel
  *
- * "inject op=NAME [nth=N] [count=N] action=fail status=N|drop|delay ms=N|dup|corrupt",
+ * "inject op=NAME [nth=N] [count=N] action=fail status=N|drop|delay ms=N|dup|corrupt|gone",
  * "inject list" or "inject clear"; argv[0] is "inject". @nth and @count are 1 by
  * default; op=* is passed with every other point. Returns and writes as
  * &model_device_ops.control does.

@@ -8,6 +8,17 @@
 
 static const char *const points[] = { "create_cq", "create_qp", NULL };
 static struct model_device dev;
+static unsigned int left;
+
+static void leave(struct model_host *host)
+{
+	(void)host;
+	left++;
+}
+
+static const struct model_host_ops host_ops = { .leave = leave };
+static struct model_host host = { .ops = &host_ops };
+
 static char answer[512];
 
 /* runs "inject" with the words of @line; the text goes to answer */
@@ -30,6 +41,8 @@ static void set_up(void)
 {
 	memset(&dev, 0, sizeof(dev));
 	dev.inject_points = points;
+	dev.host = &host;
+	left = 0;
 	memset(answer, 0, sizeof(answer));
 }
 
@@ -89,6 +102,24 @@ TEST(every_action)
 	CHECK(!fires("create_cq"));
 }
 
+/* to the device a point at which it is pulled is one where nothing is done any more */
+TEST(pulled_at_a_point)
+{
+	struct inject_hit hit = { 0 };
+
+	set_up();
+	CHECK_EQ(command("op=create_cq nth=2 action=gone"), 0);
+	CHECK_EQ(command("list"), 0);
+	CHECK_STR(answer, "op=create_cq nth=2 count=1 action=gone");
+	CHECK(!fires("create_cq"));
+	CHECK_EQ(left, 0);
+	CHECK(inject_match(&dev, "create_cq", &hit));
+	CHECK_EQ(hit.action, INJECT_DROP);
+	CHECK_EQ(left, 1);
+	CHECK(!fires("create_cq"));
+	CHECK_EQ(left, 1);
+}
+
 /* both count each passage; one fires, the other waits its turn */
 TEST(rules_beside_each_other)
 {
@@ -132,6 +163,7 @@ TEST(mistakes_are_told)
 		{ "op=create_cq action=fail", "action=fail goes with status=N" },
 		{ "op=create_cq action=drop status=1", "action=drop goes without status=N" },
 		{ "op=create_cq action=delay", "action=delay goes with ms=N" },
+		{ "op=create_cq action=gone status=1", "action=gone goes without status=N" },
 		{ "op=create_cq action=dup ms=1", "action=dup goes without ms=N" },
 		{ "op=create_cq action=drop nth=0", "start at 1" },
 		{ "op=create_cq action=drop count=0", "start at 1" },

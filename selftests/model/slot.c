@@ -102,6 +102,23 @@ static uint64_t host_now(struct model_host *host)
 	return engine_now();
 }
 
+/* not at once: the device is in the middle of something, and being pulled resets it */
+static void host_leave(struct model_host *host)
+{
+	struct slot *slot = to_slot(host);
+
+	slot->leaving = true;
+	engine_kick(&slot->task);
+}
+
+static void slice_is_over(struct engine_task *task)
+{
+	struct slot *slot = (struct slot *)((char *)task - offsetof(struct slot, task));
+
+	if (slot->leaving)
+		slot_set_gone(slot, true);
+}
+
 static const struct model_host_ops host_ops = {
 	.dma_read = host_dma_read,
 	.dma_write = host_dma_write,
@@ -110,6 +127,7 @@ static const struct model_host_ops host_ops = {
 	.kick = host_kick,
 	.timer = host_timer,
 	.now = host_now,
+	.leave = host_leave,
 };
 
 /* what a device promised when it was made; QEMU aborts on some of it */
@@ -184,6 +202,7 @@ struct slot *slot_create(struct model_device *dev, const char *type, FILE *err)
 	slot->dev = dev;
 	slot->type = type;
 	slot->task.dev = dev;
+	slot->task.after = slice_is_over;
 	for (unsigned int i = 0; i < MODEL_BARS; i++)
 		slot->bar_fd[i] = -1;
 	memcpy(slot->power_up_config, dev->config, sizeof(dev->config));
@@ -376,8 +395,11 @@ void slot_fire(struct slot *slot, unsigned int vector)
 
 void slot_set_gone(struct slot *slot, bool gone)
 {
+	slot->leaving = false;
 	if (slot->gone == gone)
 		return;
+	if (gone)
+		log_note(slot->dev->name, "leaves the bus");
 	slot->gone = gone;
 	/* when pulled it loses its state at once, and comes back as from power-up */
 	slot_reset(slot);

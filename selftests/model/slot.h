@@ -47,6 +47,7 @@ struct slot {
 	int bar_fd[MODEL_BARS];
 	uint8_t power_up_config[MODEL_CONFIG_SIZE];
 	bool attached, gone, stopped;
+	bool leaving;			/* to be pulled when its slice is over */
 	uint64_t trapped_reads, trapped_writes;
 	uint64_t irqs, irqs_dropped;
 };

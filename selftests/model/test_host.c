@@ -120,9 +120,14 @@ static uint64_t host_now(struct model_host *base)
 	return now;
 }
 
+static void leave(struct model_host *base)
+{
+	((struct test_host *)base)->left = true;
+}
+
 static const struct model_host_ops host_ops = {
 	.dma_read = dma_read, .dma_write = dma_write, .wmb = wmb, .irq = irq, .kick = kick,
-	.timer = timer, .now = host_now,
+	.timer = timer, .now = host_now, .leave = leave,
 };
 
 void test_host_open(struct test_host *host, struct model_device *dev)

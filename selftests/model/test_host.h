@@ -49,6 +49,7 @@ struct test_host {
 	struct test_write writes[TEST_WRITES_KEPT];
 	unsigned int nwrites, barriers;
 	bool kicked, failing;
+	bool left;			/* the device wants to be pulled */
 	uint64_t timer;
 };
 

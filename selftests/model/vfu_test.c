@@ -937,6 +937,35 @@ TEST(gone_loses_the_state_at_once)
 	tear_down();
 }
 
+/* by its own wish: when its slice is over, not in the middle of it */
+TEST(a_device_leaves_by_itself)
+{
+	bool gone = false;
+
+	boot();
+	engine_lock();
+	model_leave(&tiny->dev);
+	CHECK(!tiny_model.slot[0]->gone);
+	engine_unlock();
+	for (int tries = 0; tries < 5000 && !gone; tries++) {
+		usleep(1000);
+		engine_lock();
+		gone = tiny_model.slot[0]->gone;
+		engine_unlock();
+	}
+	CHECK(gone);
+	CHECK_EQ(guest_get(&g, 0, TINY_SCRATCH, 8), UINT64_MAX);
+	set_gone(false);
+	CHECK_EQ(guest_get(&g, REGION_CONFIG, 0, 4), 0x56781234);
+	/* and does not leave again */
+	CHECK_EQ(guest_write(&g, REGION_CONFIG, 4, 2, 6), 0);
+	CHECK(run_job(0x1000, 0));
+	engine_lock();
+	CHECK(!tiny_model.slot[0]->gone);
+	engine_unlock();
+	tear_down();
+}
+
 /* pulled in the middle of its work: nothing reaches memory any more */
 TEST(f79_gone_ends_dma)
 {
