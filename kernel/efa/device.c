@@ -12,7 +12,7 @@
 
 bool efa_device_is_present(struct efa_dev *dev)
 {
-	return !pci_dev_is_disconnected(dev->pdev) && pci_device_is_present(dev->pdev);
+	return !pci_channel_offline(dev->pdev) && pci_device_is_present(dev->pdev);
 }
 
 /* ---- reset ---------------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static void stop_locked(struct efa_dev *dev, enum efa_reset_reason reason)
 	efa_admin_close(&dev->admin);
 	quiet(dev);
 	if (!efa_device_is_present(dev))
-		dev_warn(&dev->pdev->dev, "has left the bus\n");
+		dev_warn(&dev->pdev->dev, "has left the bus, or the bus has failed\n");
 	else if (efa_device_reset(dev, reason))
 		dev_err(&dev->pdev->dev, "is cut off from memory\n");
 	pci_clear_master(dev->pdev);

@@ -85,6 +85,7 @@ static struct efa_dev *ibdev_alloc(struct pci_dev *pdev)
 
 static void ibdev_free(struct efa_dev *dev)
 {
+	pci_set_drvdata(dev->pdev, NULL);
 	xa_destroy(&dev->cqs);
 	dvq_device_cleanup(&dev->dvq);
 	ib_dealloc_device(&dev->dvq.ibdev);
@@ -162,6 +163,8 @@ static int pci_open(struct efa_dev *dev)
 	ret = pci_request_selected_regions(pdev, BARS_AT_ONCE, KBUILD_MODNAME);
 	if (ret)
 		goto err_disable;
+	/* for efa_slot_reset(); not yet a bus master, so that it does not come back as one */
+	pci_save_state(pdev);
 	return 0;
 
 err_disable:
@@ -313,7 +316,8 @@ static int device_configure(struct efa_dev *dev)
 	return ret;
 }
 
-static int efa_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+/* All that a probe does. After a reset of the function it is done again. */
+static int efa_open(struct pci_dev *pdev)
 {
 	struct efa_dev *dev;
 	int ret;
@@ -352,13 +356,11 @@ err_pci_close:
 	pci_close(dev);
 err_ibdev_free:
 	ibdev_free(dev);
-	return dev_err_probe(&pdev->dev, ret, "cannot be driven\n");
+	return ret;
 }
 
-static void efa_remove(struct pci_dev *pdev)
+static void efa_close(struct efa_dev *dev)
 {
-	struct efa_dev *dev = pci_get_drvdata(pdev);
-
 	/* No command shall wait for a device that was pulled out. */
 	if (!completion_done(&dev->stopped) &&
 	    (!efa_device_is_present(dev) || efa_device_is_ready(dev)))
@@ -371,11 +373,31 @@ static void efa_remove(struct pci_dev *pdev)
 	ibdev_free(dev);
 }
 
+/* ---- the driver ----------------------------------------------------------------------- */
+
+static int efa_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	int ret = efa_open(pdev);
+
+	return ret ? dev_err_probe(&pdev->dev, ret, "cannot be driven\n") : 0;
+}
+
+static void efa_remove(struct pci_dev *pdev)
+{
+	struct efa_dev *dev = pci_get_drvdata(pdev);
+
+	/* There is none between an error of the bus, or a reset, and its end. */
+	if (dev)
+		efa_close(dev);
+}
+
 /* Users may still be there; nothing reaches the device from here on, nor comes from it. */
 static void efa_shutdown(struct pci_dev *pdev)
 {
 	struct efa_dev *dev = pci_get_drvdata(pdev);
 
+	if (!dev)
+		return;
 	cancel_work_sync(&dev->fail_work);
 	efa_device_stop(dev, EFA_RESET_SHUTDOWN);
 	efa_eqs_free_irqs(dev);
@@ -383,12 +405,65 @@ static void efa_shutdown(struct pci_dev *pdev)
 	pci_free_irq_vectors(pdev);
 }
 
+/* ---- errors of the bus, and resets that others ask for --------------------------------- */
+
+/*
+ * The device forgets all that its users have, so they lose it, as if it were pulled out and
+ * put in again. The core holds the device's lock meanwhile: neither probe nor remove runs.
+ */
+static void efa_let_go(struct pci_dev *pdev)
+{
+	struct efa_dev *dev = pci_get_drvdata(pdev);
+
+	if (dev)
+		efa_close(dev);
+}
+
+static void efa_come_back(struct pci_dev *pdev)
+{
+	int ret;
+
+	/* It was not let go, or it is back: an error that has cost nothing. */
+	if (pci_get_drvdata(pdev))
+		return;
+	ret = efa_open(pdev);
+	if (ret)
+		dev_err(&pdev->dev, "cannot be driven after a reset: %d\n", ret);
+}
+
+static pci_ers_result_t efa_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	efa_let_go(pdev);
+	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
+						PCI_ERS_RESULT_DISCONNECT;
+}
+
+/* The reset has cleared the configuration space; efa_open() saved it. */
+static pci_ers_result_t efa_slot_reset(struct pci_dev *pdev)
+{
+	pci_restore_state(pdev);
+	/* for the next time: what is restored is no longer saved */
+	pci_save_state(pdev);
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static const struct pci_error_handlers efa_err_handlers = {
+	.error_detected = efa_error_detected,
+	.slot_reset = efa_slot_reset,
+	.resume = efa_come_back,
+	.reset_prepare = efa_let_go,
+	.reset_done = efa_come_back,
+};
+
 static struct pci_driver efa_pci_driver = {
 	.name = KBUILD_MODNAME,
 	.id_table = efa_pci_ids,
 	.probe = efa_probe,
 	.remove = efa_remove,
 	.shutdown = efa_shutdown,
+	.err_handler = &efa_err_handlers,
 };
 module_pci_driver(efa_pci_driver);
 

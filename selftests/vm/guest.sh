@@ -128,7 +128,7 @@ dvq.run=$dir $(kernel_words) $append"
 	for i in "${!adapter_sockets[@]}"; do
 		[ "${adapter_guests[$i]}" = "$1" ] || continue
 		chassis=$((chassis + 1))
-		qemu+=(-device "pcie-root-port,id=rp$chassis,bus=pcie.0,chassis=$chassis"
+		qemu+=(-device "pcie-root-port,id=rp$chassis,bus=pcie.0,chassis=$chassis,x-speed=2_5"
 			-device '{"driver":"vfio-user-pci","id":"adapter'"$i"'","bus":"rp'"$chassis"'","x-no-posted-writes":true,
 				"socket":{"type":"unix","path":"/sockets/'"${adapter_sockets[$i]}"'"}}')
 	done

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Errors of the bus above an EFA adapter, as the kernel's own aer_inject pretends them: a program that has the
+# adapter open is told, and after the kernel has reset the bus the driver takes the adapter back by itself.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+
+need_adapter efa
+pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
+[ -e "/sys/bus/pci/drivers/dvq_efa/$pci" ] || skip_all "$self is not driven by dvq_efa"
+bridge=$(basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$pci")")")
+modprobe aer_inject 2> /dev/null
+[ -c /dev/aer_inject ] || skip_all 'the kernel has no aer_inject (CONFIG_PCIEAER_INJECT)'
+[ -e "/sys/bus/pci/devices/$bridge/aer_rootport_total_err_fatal" ] ||
+	skip_all "$bridge, above the adapter, does not report errors to the kernel"
+
+# inject UNCORRECTABLE CORRECTABLE: what the bridge's error registers shall say. The words of the kernel's
+# struct aer_error_inj: bus, device, function; the two registers; the header log; the domain.
+inject()
+{
+	local domain bus slot function
+
+	IFS=:. read -r domain bus slot function <<< "$bridge"
+	perl -e 'print pack("C4 L7", hex $ARGV[0], hex $ARGV[1], $ARGV[2], 0, hex $ARGV[3], hex $ARGV[4],
+		0, 0, 0, 0, hex $ARGV[5])' "$bus" "$slot" "$function" "$1" "$2" "$domain" > /dev/aer_inject
+}
+
+fatal=00000010		# data link protocol error
+nonfatal=00001000	# poisoned TLP
+bad_tlp=00000040	# correctable
+
+watch_start()
+{
+	watched=$(mktemp)
+	stdbuf -oL ibv_asyncwatch -d "$self" > "$watched" 2>&1 &
+	watcher=$!
+	wait_for 'ibv_asyncwatch to begin' grep -q 'async event FD' "$watched"
+}
+
+watch_end()
+{
+	kill "$watcher" 2> /dev/null
+	wait "$watcher" 2> /dev/null
+	rm -f "$watched"
+}
+
+# wait_for WHAT COMMAND...
+wait_for()
+{
+	local what=$1 tries=100
+
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || { fail "waited in vain for $what"; return 1; }
+		sleep 0.1
+	done
+}
+
+resets()
+{
+	dmesg | grep -c "$bridge.*device recovery successful"
+}
+
+works()
+{
+	ibv_devinfo -d "$self" 2> /dev/null | grep -q PORT_ACTIVE
+}
+
+recovered()
+{
+	[ "$(resets)" -gt "$1" ]
+}
+
+test_error_that_the_kernel_recovers_from_by_a_reset()
+{
+	local before
+
+	before=$(resets)
+	watch_start
+	inject $fatal 0
+	wait_for 'recovery' recovered "$before"
+	wait_for 'the adapter' works
+	wait_for 'the event' grep -q FATAL "$watched"
+	watch_end
+	[ -e "/sys/bus/pci/devices/$pci/driver" ] || fail 'the driver has lost the adapter'
+	grep -q "efa-mgmnt@pci:$pci" /proc/interrupts || fail 'it has no interrupt'
+}
+
+test_error_without_consequences()
+{
+	local before
+
+	before=$(resets)
+	watch_start
+	inject $nonfatal 0
+	wait_for 'recovery' recovered "$before"
+	kill -0 "$watcher" || fail 'the program that had the adapter open is gone'
+	! grep -q FATAL "$watched" || fail 'it was told that the adapter is gone'
+	inject 0 $bad_tlp
+	sleep 1
+	! grep -q FATAL "$watched" || fail 'it was told that the adapter is gone'
+	watch_end
+	works || fail 'the adapter does not work'
+}
+
+# Before, in the middle of or after the recovery, as it happens. Without a driver nobody gives the adapter its
+# addresses back, so it is taken out and found anew.
+test_adapter_in_error_is_unbound()
+{
+	inject $fatal 0
+	echo "$pci" > /sys/bus/pci/drivers/dvq_efa/unbind || fail 'unbinding failed'
+	[ ! -e "/sys/bus/pci/devices/$pci/driver" ] || fail 'the adapter has a driver'
+	sleep 2
+	echo 1 > "/sys/bus/pci/devices/$pci/remove"
+	echo 1 > /sys/bus/pci/rescan
+	wait_for 'the adapter' works
+}
+
+test_no_violation()
+{
+	expect_no_violation
+}
+
+tap_run "$@"
