@@ -42,6 +42,11 @@ static_assert(sizeof(struct efa_dealloc_uar_cmd) == 8);
 static_assert(sizeof(struct efa_create_eq_cmd) == 24);
 static_assert(sizeof(struct efa_create_eq_resp) == 12);
 static_assert(sizeof(struct efa_destroy_eq_cmd) == 8);
+static_assert(sizeof(struct efa_create_counter_cmd) == 16);
+static_assert(sizeof(struct efa_create_counter_resp) == 12);
+static_assert(sizeof(struct efa_destroy_counter_cmd) == 8);
+static_assert(sizeof(struct efa_attach_counter_cmd) == 20);
+static_assert(sizeof(struct efa_modify_counter_cmd) == 24);
 
 #define exec(dev, cmd, resp)	efa_admin_exec(dev, cmd, sizeof(*(cmd)), resp, sizeof(*(resp)))
 
@@ -368,6 +373,69 @@ int efa_cmd_destroy_qp(struct efa_dev *dev, u32 handle)
 	struct efa_destroy_qp_cmd cmd = {
 		.hdr.opcode = EFA_ADMIN_DESTROY_QP,
 		.qp_handle = cpu_to_le32(handle),
+	};
+
+	return exec_no_answer(dev, &cmd);
+}
+
+/* ---- event counters --------------------------------------------------------------- */
+
+int efa_cmd_create_counter(struct efa_dev *dev, u16 uar, dma_addr_t dma, u32 *handle)
+{
+	struct efa_create_counter_cmd cmd = {
+		.hdr.opcode = EFA_ADMIN_CREATE_COUNTER,
+		.uar = cpu_to_le16(uar),
+		.addr = cpu_to_le64(dma),
+	};
+	struct efa_create_counter_resp resp;
+	int ret;
+
+	ret = exec(dev, &cmd, &resp);
+	if (!ret)
+		*handle = le32_to_cpu(resp.handle);
+	return ret;
+}
+
+int efa_cmd_destroy_counter(struct efa_dev *dev, u32 handle)
+{
+	struct efa_destroy_counter_cmd cmd = {
+		.hdr.opcode = EFA_ADMIN_DESTROY_COUNTER,
+		.handle = cpu_to_le32(handle),
+	};
+
+	return exec_no_answer(dev, &cmd);
+}
+
+static int tie_counter(struct efa_dev *dev, u8 opcode, u32 handle, u32 qp_handle, u32 events)
+{
+	struct efa_attach_counter_cmd cmd = {
+		.hdr.opcode = opcode,
+		.handle = cpu_to_le32(handle),
+		.attach_type = EFA_COUNTER_ATTACH_QP,
+		.qp_handle = cpu_to_le32(qp_handle),
+		.events = cpu_to_le32(events),
+	};
+
+	return exec_no_answer(dev, &cmd);
+}
+
+int efa_cmd_attach_counter(struct efa_dev *dev, u32 handle, u32 qp_handle, u32 events)
+{
+	return tie_counter(dev, EFA_ADMIN_ATTACH_COUNTER, handle, qp_handle, events);
+}
+
+int efa_cmd_detach_counter(struct efa_dev *dev, u32 handle, u32 qp_handle, u32 events)
+{
+	return tie_counter(dev, EFA_ADMIN_DETACH_COUNTER, handle, qp_handle, events);
+}
+
+int efa_cmd_modify_counter(struct efa_dev *dev, u32 handle, u8 operation, u64 value)
+{
+	struct efa_modify_counter_cmd cmd = {
+		.hdr.opcode = EFA_ADMIN_MODIFY_COUNTER,
+		.handle = cpu_to_le32(handle),
+		.operation = operation,
+		.value = cpu_to_le64(value),
 	};
 
 	return exec_no_answer(dev, &cmd);

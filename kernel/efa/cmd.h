@@ -97,4 +97,11 @@ int efa_cmd_modify_qp(struct efa_dev *dev, struct efa_modify_qp_cmd *cmd);
 int efa_cmd_query_qp(struct efa_dev *dev, u32 handle, struct efa_query_qp_resp *resp);
 int efa_cmd_destroy_qp(struct efa_dev *dev, u32 handle);
 
+int efa_cmd_create_counter(struct efa_dev *dev, u16 uar, dma_addr_t dma, u32 *handle);
+int efa_cmd_destroy_counter(struct efa_dev *dev, u32 handle);
+int efa_cmd_attach_counter(struct efa_dev *dev, u32 handle, u32 qp_handle, u32 events);
+int efa_cmd_detach_counter(struct efa_dev *dev, u32 handle, u32 qp_handle, u32 events);
+/* @operation: EFA_COUNTER_SET or EFA_COUNTER_ADD */
+int efa_cmd_modify_counter(struct efa_dev *dev, u32 handle, u8 operation, u64 value);
+
 #endif /* DVQ_EFA_CMD_H */

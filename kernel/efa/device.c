@@ -181,8 +181,13 @@ static int read_queue_attr(struct efa_dev *dev)
 	}
 
 	ret = efa_cmd_get_feature(dev, EFA_FEATURE_QUEUE_ATTR_2, &resp);
-	if (!ret)
+	if (!ret) {
 		attr->inline_buf_size_ex = le16_to_cpu(resp.u.queue2.inline_buf_size_ex);
+		/* zeros to a device that does not have them */
+		attr->counter_events = le32_to_cpu(resp.u.queue2.counter_events);
+		attr->max_event_counters = le32_to_cpu(resp.u.queue2.max_event_counters);
+		attr->event_counter_max = le64_to_cpu(resp.u.queue2.event_counter_max);
+	}
 	return ret == -EOPNOTSUPP ? 0 : ret;
 }
 

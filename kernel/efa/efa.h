@@ -10,7 +10,8 @@
  *	event.c			interrupts, asynchronous events, event queues
  *	context.c pd.c ah.c cq.c qp.c mr.c	objects of the verbs
  *	pagelist.c		how the pages of an MR are told to the device
- *	query.c stats.c		device, port, counters
+ *	query.c stats.c		device, port, statistics
+ *	counter.c		completion counters, where the kernel has them
  *
  * A device fails once and for all (efa_device_fail()): when it leaves a command
  * without an answer, or is no longer on the bus. The admin queue is closed then, the
@@ -236,6 +237,10 @@ struct efa_attr {
 	u16 max_tx_batch;
 	u32 inline_buf_size;
 	u32 inline_buf_size_ex;
+
+	u32 counter_events;
+	u32 max_event_counters;
+	u64 event_counter_max;
 
 	union ib_gid gid;
 	u32 mtu;
@@ -484,6 +489,9 @@ struct ib_mr *efa_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length,
 				     struct uverbs_attr_bundle *attrs);
 int efa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 extern const struct uapi_definition efa_mr_defs[];
+
+void efa_set_comp_cntr_ops(struct efa_dev *dev);
+extern const struct uapi_definition efa_comp_cntr_defs[];
 
 int efa_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
 int efa_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);

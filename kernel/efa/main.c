@@ -65,6 +65,7 @@ static const struct ib_device_ops efa_ops = {
 
 static const struct uapi_definition efa_uapi_defs[] = {
 	UAPI_DEF_CHAIN(efa_mr_defs),
+	UAPI_DEF_CHAIN(efa_comp_cntr_defs),
 	UAPI_DEF_CHAIN(dvq_uapi_defs),
 	{},
 };
@@ -119,6 +120,7 @@ static int ibdev_register(struct efa_dev *dev)
 	ibdev->driver_def = efa_uapi_defs;
 	memcpy(&ibdev->node_guid, &dev->attr.guid, sizeof(ibdev->node_guid));
 	efa_fill_device_info(dev);
+	efa_set_comp_cntr_ops(dev);
 
 	ret = ib_register_device(ibdev, "efa_%d", &dev->pdev->dev);
 	if (ret) {

@@ -340,4 +340,17 @@ enum dvq_efa_mr_ic {
 	DVQ_EFA_MR_IC_RDMA_RECV	= 1 << 2,
 };
 
+/* ---- completion counters (7.3) --------------------------------------------------------- */
+
+/**
+ * enum dvq_efa_comp_cntr_attrs - what EFA wants to create a completion counter
+ * @DVQ_EFA_ATTR_CREATE_COMP_CNTR_COMP: struct ib_uverbs_buffer_desc of the 8 aligned bytes that
+ *	count successes
+ * @DVQ_EFA_ATTR_CREATE_COMP_CNTR_ERR: the same for errors
+ */
+enum dvq_efa_comp_cntr_attrs {
+	DVQ_EFA_ATTR_CREATE_COMP_CNTR_COMP = DVQ_EFA_ID_NS,
+	DVQ_EFA_ATTR_CREATE_COMP_CNTR_ERR,
+};
+
 #endif /* RDMA_DVQ_EFA_ABI_H */

@@ -9,4 +9,9 @@
 #define DVQ_EFA_DEVICE_CQ_WITH_EXT_MEM	0
 #endif
 
+/* One that needs an object of the core. */
+#ifndef COMPAT_HAVE_COMP_CNTR
+#define DVQ_EFA_DEVICE_COMP_CNTR	0
+#endif
+
 #endif /* COMPAT_RDMA_DVQ_EFA_ABI_H */
