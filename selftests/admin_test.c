@@ -6,8 +6,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/utsname.h>
 
 #include "lib/efa_test.h"
 #include "lib/log.h"
@@ -287,6 +289,72 @@ EFA_TEST(f48_answer_given_twice)
 	CHECK_EQ(counted("completed_cmds") - answered, 80);
 }
 
+/* Whatever the command is. */
+EFA_TEST(odd_answers_of_every_command)
+{
+	static const char *const faults[] = { "delay ms=150", "dup" };
+	struct bench bench = bench_new();
+	uint32_t handle;
+
+	for (unsigned int i = 0; i < VERBS; i++) {
+		for (unsigned int j = 0; j < sizeof(faults) / sizeof(faults[0]); j++) {
+			model_ask(self->model, "inject op=%s action=%s", verbs[i].command, faults[j]);
+			CHECK_EQ(verbs[i].run(&bench, &handle), 0);
+			if (!verbs[i].undo)
+				continue;
+			model_ask(self->model, "inject op=%s action=%s", verbs[i].undo_command,
+				  faults[j]);
+			CHECK_EQ(verbs[i].undo(bench.raw, handle), 0);
+		}
+	}
+	CHECK_STR(model_ask(self->model, "inject list"), "");
+	pd_works(&bench, "after all");
+}
+
+/* Each vector, with nothing to tell. */
+EFA_TEST(interrupts_without_a_reason)
+{
+	struct bench bench = bench_new();
+
+	for (unsigned int vector = 0; vector < 3; vector++) {
+		model_ask(self->model, "irq vector=%u count=50", vector);
+		pd_works(&bench, "interrupt without a reason");
+	}
+}
+
+/* Not one: answers are found by looking. */
+EFA_TEST(no_interrupt_at_all)
+{
+	struct bench bench = bench_new();
+	uint64_t unanswered = counted("no_completion_cmds");
+	uint32_t handle;
+
+	model_ask(self->model, "inject op=admin_irq count=1000000 action=drop");
+	for (unsigned int i = 0; i < VERBS; i++) {
+		CHECK_EQ(verbs[i].run(&bench, &handle), 0);
+		if (verbs[i].undo)
+			CHECK_EQ(verbs[i].undo(bench.raw, handle), 0);
+	}
+	model_ask(self->model, "inject clear");
+	pd_works(&bench, "after all");
+	CHECK_EQ(counted("no_completion_cmds"), unanswered);
+}
+
+/* Instead of a page list the device sees nothing: it refuses, and nothing is left behind. */
+EFA_TEST(page_list_not_reached)
+{
+	struct bench bench = bench_new();
+	struct ib_uverbs_reg_mr_resp resp;
+	uint64_t mrs = live("mr");
+	static uint8_t many[8 * PAGE] __attribute__((aligned(4096)));
+
+	memset(many, 1, sizeof(many));
+	model_ask(self->model, "inject op=dma_list action=drop");
+	CHECK_EQ(raw_mr(bench.raw, many, sizeof(many), 0, 1, NULL, &resp), -EINVAL);
+	CHECK_EQ(live("mr"), mrs);
+	CHECK_EQ(raw_mr(bench.raw, many, sizeof(many), 0, 1, NULL, &resp), 0);
+}
+
 EFA_TEST(f48_answer_to_nothing)
 {
 	struct bench bench = bench_new();
@@ -452,6 +520,24 @@ EFA_TEST(f79_keep_alives_are_counted)
 	CHECK(more >= 70 && more <= 72);
 }
 
+/*
+ * A device that writes over what was not taken yet. The driver loses its place in the queue, and
+ * with it events until the device is bound again; nothing else suffers.
+ */
+EFA_TEST(events_that_overrun)
+{
+	struct bench bench = bench_new();
+
+	for (int i = 0; i < 5; i++) {
+		model_ask(self->model, "aenq group=4 count=%d overrun=1", 13 + i);
+		pd_works(&bench, "more events than the queue holds");
+	}
+	for (int i = 0; i < 3; i++) {
+		model_ask(self->model, "aenq group=1 count=100 overrun=1");
+		pd_works(&bench, "many more events than the queue holds");
+	}
+}
+
 EFA_TEST(other_events_do_no_harm)
 {
 	static const unsigned int groups[] = { 0, 2, 3, 5, 77, 255, 256, 65535 };
@@ -499,6 +585,47 @@ EFA_TEST(fatal_errors_without_end)
 	while (async_event(self->context, IBV_EVENT_DEVICE_FATAL, 200))
 		told++;
 	CHECK(told >= 1 && told <= 30);
+}
+
+/* ---- what the device is told of the host ---------------------------------------------------------- */
+
+static uint64_t told(const char *text, const char *key)
+{
+	uint64_t value = UINT64_MAX;
+
+	if (!model_find(text, key, &value))
+		lab_note(__FILE__, __LINE__, "no %s in '%s'", key, text);
+	return value;
+}
+
+EFA_TEST(host_information)
+{
+	unsigned int domain, bus, slot, function;
+	char path[PATH_MAX + 16], target[PATH_MAX], want[600], text[1024];
+	unsigned int a = 0, b = 0, c = 0;
+	struct utsname uts;
+	ssize_t len;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("other drivers say what they like");
+	snprintf(text, sizeof(text), "%s", model_ask(self->model, "host"));
+	LAB_NEED(!uname(&uts), "uname: %s", strerror(errno));
+	snprintf(path, sizeof(path), "%s/device", self->device->ibdev_path);
+	len = readlink(path, target, sizeof(target) - 1);
+	LAB_NEED(len > 0, "%s: %s", path, strerror(errno));
+	target[len] = 0;
+	REQUIRE(sscanf(strrchr(target, '/') + 1, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4);
+	CHECK_EQ(told(text, "os_type"), 0);
+	CHECK_EQ(told(text, "bdf"), bus << 8 | slot << 3 | function);
+	CHECK_EQ(told(text, "spec_ver"), 0x200);
+	CHECK_EQ(told(text, "driver_ver"), 0);
+	/* neither in the kernel's tree nor with peer-to-peer memory of a GPU driver's own */
+	CHECK_EQ(told(text, "flags"), 0);
+	REQUIRE(sscanf(uts.release, "%u.%u.%u", &a, &b, &c) >= 2);
+	CHECK_EQ(told(text, "kernel_ver") >> 8, a << 8 | b);
+	snprintf(want, sizeof(want), "os_dist='%s' kernel='%.31s'", uts.release, uts.version);
+	CHECK_CONTAINS(text, want);
 }
 
 EFA_TEST_MAIN

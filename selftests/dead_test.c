@@ -5,7 +5,7 @@
  * their memory. At the end of each test the driver lets go of the dead device and takes it again
  * when it is well.
  *
- * The device's admin timeout should be short (model option admin_timeout): a test waits for it.
+ * The device's admin timeout must be short (model option admin_timeout): a test waits for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,6 +77,8 @@ static int revive(void *unused)
 	CHECK(!has_interrupts(pci));
 	model_ask(self->model, "back");
 	model_ask(self->model, "inject clear");
+	model_ask(self->model, "reset stuck=none");
+	model_ask(self->model, "ready 1");
 	LAB_NEED(write_file(DRIVER "/bind", pci), "binding again: %s", strerror(errno));
 	LAB_NEED(adapters_find(ADAPTER_EFA, why, sizeof(why)), "%s", why);
 	adapters_open();
@@ -93,6 +95,15 @@ struct bench {
 	struct model_stats before;
 };
 
+/* Most of these wait for it. */
+static void need_short_timeout(void)
+{
+	unsigned long units = strtoul(model_ask(self->model, "get admin_timeout"), NULL, 10);
+
+	if (!units || units > 10)
+		SKIP("the driver would wait for seconds: give the model's adapter admin_timeout=10");
+}
+
 static struct bench bench_new(void)
 {
 	struct bench bench;
@@ -105,6 +116,7 @@ static struct bench bench_new(void)
 	need_model();
 	if (!self->dvq)
 		SKIP("needs dvq_efa: other drivers may not come back");
+	need_short_timeout();
 	lab_hold(revive, &bench);
 	bench.raw = raw_new(self);
 	memset(memory, 1, sizeof(memory));
@@ -249,6 +261,329 @@ EFA_TEST(destruction_not_answered)
 	CHECK_EQ(pd_once(&bench), -ENODEV);
 }
 
+/* ---- every command, every way not to answer ------------------------------------------------- */
+
+static int run_uar(struct bench *bench)
+{
+	const struct dvq_efa_ucontext_req req = { .supported_caps = 3 };
+
+	(void)bench;
+	return uv_get_context(uv_open(self), UV_IN(&req, sizeof(req)));
+}
+
+static int run_ah(struct bench *bench)
+{
+	static const uint8_t gid[16] = { 0xfe, 0x80, [15] = 77 };
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(gid);
+	uint32_t ah;
+
+	return raw_ah(bench->raw, bench->raw->pd, &attr, NULL, &ah);
+}
+
+static int run_cq(struct bench *bench)
+{
+	struct dvq_efa_cq_req req = raw_cq_req(bench->raw);
+	uint32_t cq;
+
+	return raw_cq(bench->raw, 64, UV_IN(&req, sizeof(req)), &cq);
+}
+
+static int run_qp(struct bench *bench)
+{
+	uint32_t qp;
+
+	return raw_qp_create(bench->raw, &bench->usual, &qp);
+}
+
+static int run_mr(struct bench *bench)
+{
+	struct ib_uverbs_reg_mr_resp mr;
+
+	return raw_mr(bench->raw, memory, PAGE, 0, 1, NULL, &mr);
+}
+
+static int run_modify(struct bench *bench)
+{
+	struct ib_uverbs_modify_qp attr = {
+		.attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+	};
+
+	return raw_qp_modify(bench->raw, bench->qp, &attr, NULL);
+}
+
+static int run_query(struct bench *bench)
+{
+	struct ib_uverbs_query_qp_resp query;
+
+	return raw_qp_query(bench->raw, bench->qp, IBV_QP_STATE, &query);
+}
+
+static int run_stats(struct bench *bench)
+{
+	uint64_t value;
+
+	(void)bench;
+	sleep_ms(25);	/* the core hands out what it read up to 10 ms ago */
+	return adapter_counter(self, true, "tx_bytes", &value) ? 0 : -ETIME;
+}
+
+static int run_destroy_qp(struct bench *bench)
+{
+	return raw_qp_destroy(bench->raw, bench->qp);
+}
+
+static int run_destroy_cq(struct bench *bench)
+{
+	return raw_qp_destroy(bench->raw, bench->qp) ?: raw_cq_destroy(bench->raw, bench->cq);
+}
+
+static int run_destroy_mr(struct bench *bench)
+{
+	return raw_mr_destroy(bench->raw, bench->mr);
+}
+
+static int run_destroy_ah(struct bench *bench)
+{
+	return raw_ah_destroy(bench->raw, bench->ah);
+}
+
+static int run_destroy_pd(struct bench *bench)
+{
+	uint32_t pd;
+
+	return raw_pd(bench->raw, NULL, &pd) ?: raw_pd_destroy(bench->raw, pd);
+}
+
+/* what is destroyed, is destroyed, answer or not */
+static const struct call {
+	const char *command;
+	int (*run)(struct bench *bench);
+	int result;
+} calls[] = {
+	{ "alloc_uar", run_uar, -ETIME },
+	{ "alloc_pd", pd_once, -ETIME },
+	{ "create_ah", run_ah, -ETIME },
+	{ "create_cq", run_cq, -ETIME },
+	{ "create_qp", run_qp, -ETIME },
+	{ "reg_mr", run_mr, -ETIME },
+	{ "modify_qp", run_modify, -ETIME },
+	{ "query_qp", run_query, -ETIME },
+	{ "get_stats", run_stats, -ETIME },
+	{ "destroy_qp", run_destroy_qp, 0 },
+	{ "destroy_cq", run_destroy_cq, 0 },
+	{ "dereg_mr", run_destroy_mr, 0 },
+	{ "destroy_ah", run_destroy_ah, 0 },
+	{ "dealloc_pd", run_destroy_pd, 0 },
+};
+
+#define CALLS	(sizeof(calls) / sizeof(calls[0]))
+
+/* One call after which the device is dead; then all is undone and the device is well again. */
+static void expect_death(const struct call *call, const char *fault, int result)
+{
+	struct bench bench = bench_new();
+	uint64_t start = now_ms();
+	int err;
+
+	model_ask(self->model, "inject op=%s", fault);
+	err = call->run(&bench);
+	if (err != result)
+		lab_note(__FILE__, __LINE__, "%s with '%s': %d, wanted %d", call->command, fault, err,
+			 result);
+	if (now_ms() - start > PATIENCE_MS)
+		lab_note(__FILE__, __LINE__, "%s with '%s' took too long", call->command, fault);
+	if (!device_fatal(self->context))
+		lab_note(__FILE__, __LINE__, "%s with '%s': users are not told", call->command, fault);
+	if (pd_once(&bench) != -ENODEV)
+		lab_note(__FILE__, __LINE__, "%s with '%s': the device goes on", call->command, fault);
+	lab_drop_all();
+}
+
+EFA_TEST(every_command_not_answered)
+{
+	char fault[64];
+
+	allow_seconds(900);
+	for (unsigned int i = 0; i < CALLS; i++) {
+		snprintf(fault, sizeof(fault), "%s action=drop", calls[i].command);
+		expect_death(&calls[i], fault, calls[i].result);
+	}
+}
+
+EFA_TEST(every_answer_damaged)
+{
+	char fault[64];
+
+	if (self->attr.vendor_part_id < 0xefa3)
+		SKIP("answers of older adapters carry no checksum");
+	allow_seconds(900);
+	for (unsigned int i = 0; i < CALLS; i++) {
+		snprintf(fault, sizeof(fault), "%s action=corrupt", calls[i].command);
+		expect_death(&calls[i], fault, calls[i].result);
+	}
+}
+
+/* The answer is a refusal, and for another slot. */
+static void expect_refusal_elsewhere(void)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "inject op=alloc_pd action=fail status=4");
+	model_ask(self->model, "inject op=answer_id action=fail status=2");
+	CHECK_EQ(pd_once(&bench), -ETIME);
+	expect_reset(&bench);
+	expect_dead(&bench);
+	lab_drop_all();
+}
+
+/* Under the id of an earlier command; of another slot; with a refusal on top; never fetched. */
+EFA_TEST(answer_for_somebody_else)
+{
+	static const char *const faults[] = {
+		"answer_id action=corrupt", "answer_id action=fail status=1",
+		"answer_id action=fail status=0x800", "dma_command action=drop",
+		"dma_command action=fail status=3",
+	};
+
+	allow_seconds(300);
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		expect_death(&calls[1], faults[i], -ETIME);
+	expect_refusal_elsewhere();
+}
+
+/* Objects that cannot be, by an answer that is whole. */
+EFA_TEST(answer_of_nonsense)
+{
+	allow_seconds(300);
+	expect_death(&calls[3], "answer_body action=fail status=255", -EIO);
+	expect_death(&calls[4], "answer_body action=fail status=255", -EIO);
+	expect_death(&calls[4], "answer_body action=corrupt", -EIO);
+}
+
+/* It leaves the bus while it carries out a command. */
+EFA_TEST(gone_in_the_middle_of_a_command)
+{
+	char fault[64];
+
+	allow_seconds(900);
+	for (unsigned int i = 0; i < CALLS; i++) {
+		snprintf(fault, sizeof(fault), "%s action=gone", calls[i].command);
+		expect_death(&calls[i], fault, calls[i].result);
+	}
+}
+
+/* A process goes away, and in the middle of its cleaning up the device does; also at the last step. */
+EFA_TEST(gone_while_a_file_is_closed)
+{
+	static const char *const commands[] = {
+		"destroy_qp", "destroy_cq", "dereg_mr", "destroy_ah", "dealloc_pd", "dealloc_uar",
+	};
+
+	allow_seconds(600);
+	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct bench bench = bench_new();
+		uint64_t start;
+
+		model_ask(self->model, "inject op=%s action=gone", commands[i]);
+		start = now_ms();
+		lab_drop(bench.raw);
+		CHECK(now_ms() - start < GONE_MS);
+		lab_drop_all();
+	}
+}
+
+/* The driver lets go of the device with everything in use, and the device goes meanwhile. */
+EFA_TEST(gone_while_it_is_unbound)
+{
+	static const char *const points[] = {
+		"destroy_qp", "destroy_cq", "dereg_mr", "dealloc_uar", "destroy_eq", "reg_read",
+		"reg_read nth=3",
+	};
+	char pci[64];
+
+	allow_seconds(600);
+	for (unsigned int i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+		uint64_t start;
+
+		bench_new();
+		pci_name(pci, sizeof(pci));
+		model_ask(self->model, "inject op=%s action=gone", points[i]);
+		start = now_ms();
+		CHECK(write_file(DRIVER "/unbind", pci));
+		CHECK(now_ms() - start < 2 * GONE_MS);
+		model_ask(self->model, "back");
+		model_ask(self->model, "inject clear");
+		CHECK(write_file(DRIVER "/bind", pci));
+		lab_drop_all();
+	}
+}
+
+/* ---- a reset that fails ----------------------------------------------------------------------- */
+
+static bool bus_master(const char *pci)
+{
+	char path[PATH_MAX];
+	uint16_t command = 0xffff;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", pci);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	LAB_NEED(fd >= 0 && pread(fd, &command, sizeof(command), 4) == sizeof(command), "%s: %s", path,
+		 strerror(errno));
+	close(fd);
+	return command & 4;
+}
+
+/* Then the device is cut off from memory, and all else is as if the reset had worked. */
+EFA_TEST(reset_fails_too)
+{
+	static const char *const faults[] = {
+		"reset stuck=off", "reset stuck=on", "ready 0",
+		"inject op=reg_read count=1000 action=drop",
+		"inject op=reg_read count=1000 action=corrupt",
+		"inject op=reg_read count=1000 action=fail status=0xffffffff",
+	};
+	char pci[64];
+
+	allow_seconds(600);
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		struct bench bench = bench_new();
+
+		pci_name(pci, sizeof(pci));
+		CHECK(bus_master(pci));
+		model_ask(self->model, "inject op=alloc_pd action=drop");
+		model_ask(self->model, "%s", faults[i]);
+		CHECK_EQ(pd_once(&bench), -ETIME);
+		CHECK(!bus_master(pci));
+		expect_dead(&bench);
+		lab_drop_all();
+	}
+}
+
+/* Nobody noticed anything until the driver lets go of the device. */
+EFA_TEST(reset_fails_at_unbinding)
+{
+	static const char *const faults[] = {
+		"reset stuck=off", "reset stuck=on", "inject op=reg_read count=1000 action=drop",
+	};
+	char pci[64];
+
+	allow_seconds(300);
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		bench_new();
+		pci_name(pci, sizeof(pci));
+		model_ask(self->model, "%s", faults[i]);
+		CHECK(write_file(DRIVER "/unbind", pci));
+		CHECK(!bus_master(pci));
+		CHECK(!has_interrupts(pci));
+		model_ask(self->model, "inject clear");
+		model_ask(self->model, "reset stuck=none");
+		CHECK(write_file(DRIVER "/bind", pci));
+		lab_drop_all();
+	}
+}
+
 /* ---- many callers --------------------------------------------------------------------------- */
 
 struct caller {
@@ -361,6 +696,46 @@ EFA_TEST(f79_pulled_out)
 	model_ask(self->model, "back");
 	CHECK(write_file("/sys/bus/pci/rescan", "1"));
 	wait_for_driver(pci);
+}
+
+/* ---- reset by somebody else ---------------------------------------------------------------------- */
+
+/* A function-level reset through sysfs: users lose the device as if it were pulled out, and it is back. */
+EFA_TEST(reset_by_sysfs)
+{
+	struct bench bench = bench_new();
+	struct model_stats now;
+	char pci[64], path[PATH_MAX];
+	uint32_t pd;
+
+	pci_name(pci, sizeof(pci));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", pci);
+	CHECK(write_file(path, "1"));
+	CHECK(device_fatal(self->context));
+	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
+	/* everything was given back in order before */
+	CHECK_EQ(model_delta(self->model, &bench.before, "admin_destroy_qp"), 1);
+	CHECK_EQ(model_delta(self->model, &bench.before, "admin_dereg_mr"), 1);
+	model_stats(self->model, &now);
+	CHECK(model_stat(&now, "eq") > 0);
+	CHECK(has_interrupts(pci));
+}
+
+/* One that did not answer before: the reset gives it back without anybody else's help. */
+EFA_TEST(dead_and_reset_by_sysfs)
+{
+	struct bench bench = bench_new();
+	char pci[64], path[PATH_MAX];
+	struct model_stats now;
+
+	model_ask(self->model, "inject op=alloc_pd action=drop");
+	CHECK_EQ(pd_once(&bench), -ETIME);
+	pci_name(pci, sizeof(pci));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", pci);
+	CHECK(write_file(path, "1"));
+	CHECK(has_interrupts(pci));
+	model_stats(self->model, &now);
+	CHECK(model_stat(&now, "eq") > 0);
 }
 
 /* A sound device is taken away with everything in use. */

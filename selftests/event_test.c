@@ -95,6 +95,58 @@ ADAPTER_TEST(event_comes)
 	}
 }
 
+/* An EQ whose interrupt is lost stays silent until something else raises its vector. */
+ADAPTER_TEST(event_whose_interrupt_is_lost)
+{
+	struct scene scene;
+
+	need_efa();
+	need_model();
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	arm(&scene);
+	model_ask(peer->model, "inject op=eq_irq action=drop");
+	message(&scene);
+	cq_wait_many(scene.cq, 1);
+	CHECK(!cq_event(scene.cq, QUIET_MS));
+	model_ask(peer->model, "irq vector=1");
+	CHECK(cq_event(scene.cq, PATIENCE_MS));
+	one_event(&scene);
+}
+
+/* One for a CQ that does not exist is no event; the next one comes. */
+ADAPTER_TEST(event_of_an_unknown_cq)
+{
+	struct scene scene;
+
+	need_efa();
+	need_model();
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	arm(&scene);
+	model_ask(peer->model, "inject op=eq_entry action=corrupt");
+	message(&scene);
+	cq_wait_many(scene.cq, 1);
+	CHECK(!cq_event(scene.cq, QUIET_MS));
+	one_event(&scene);
+}
+
+/* In the middle of traffic; no event comes of them. */
+ADAPTER_TEST(interrupts_without_an_event)
+{
+	struct scene scene;
+
+	need_efa();
+	need_model();
+	need_events();
+	scene = scene_new(CQ_PLAIN, 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		model_ask(peer->model, "irq vector=1 count=20");
+		CHECK(!cq_event(scene.cq, 0));
+		one_event(&scene);
+	}
+}
+
 ADAPTER_TEST(event_of_extended_cq)
 {
 	struct scene scene;

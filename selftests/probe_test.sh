@@ -18,6 +18,9 @@ gid=$(cat "/sys/class/infiniband/$device/ports/1/gids/0")
 name=$(model '*' list | tr ';' '\n' | awk -v gid="$gid" '$3 == gid { print $1 }')
 [ -n "$name" ] || skip_all "the model has no adapter with the GID of $device"
 
+admin_timeout=$(model "$name" get admin_timeout)
+admin_timeout=${admin_timeout# }
+
 # Older interfaces and slower answers would do as well, but these are known to work.
 features=0x2fe
 
@@ -72,6 +75,33 @@ refused()
 	check_quiet
 }
 
+# bound FAULT...: it is none
+bound()
+{
+	echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; return; }
+	model "$name" "$@" > /dev/null
+	equal "the answer to bind with '$*'" "$(bind)" ''
+	recover
+}
+
+# survives FAULT...: whatever the driver makes of it, it ends, and the device is bound again afterwards
+survives()
+{
+	local before=$SECONDS
+
+	echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; return; }
+	model "$name" "$@" > /dev/null
+	bind > /dev/null
+	[ $((SECONDS - before)) -lt 60 ] || fail "with '$*' it takes $((SECONDS - before)) s"
+	model "$name" back > /dev/null
+	model "$name" inject clear > /dev/null
+	if [ -e "$driver/$pci" ]; then
+		echo "$pci" > "$driver"/unbind || fail "with '$*': unbinding failed"
+	fi
+	check_quiet
+	recover
+}
+
 invalid='Invalid argument'
 unsupported='Operation not supported'
 missing='No such device'
@@ -85,6 +115,28 @@ test_f49_registers_not_answered()
 	# the offset in the answer is not that of the question
 	refused 'Input/output error' 0 inject op=reg_read action=corrupt
 	recover
+}
+
+# Those of the reset, of the versions and of the readiness. The two in between watch the reset, which a
+# read that fails does not end.
+test_each_register()
+{
+	local n resets
+
+	for n in 1 2 5 6 7; do
+		resets=$((n > 2))
+		refused "$timeout" $resets inject op=reg_read nth=$n action=drop
+		recover
+		refused 'Input/output error' $resets inject op=reg_read nth=$n action=corrupt
+		recover
+		refused "$missing" $resets inject op=reg_read nth=$n action=fail status=0xffffffff
+		recover
+	done
+	for n in 3 4; do
+		bound inject op=reg_read nth=$n action=drop
+		bound inject op=reg_read nth=$n action=corrupt
+		bound inject op=reg_read nth=$n action=fail status=0xffffffff
+	done
 }
 
 test_f49_reset()
@@ -205,7 +257,65 @@ test_f49_query_not_answered()
 	recover
 	refused 'Timer expired' 2 inject op=create_eq nth=1 action=drop
 	recover
-	model "$name" set admin_timeout=0 > /dev/null
+	model "$name" set admin_timeout="$admin_timeout" > /dev/null
+}
+
+# The device leaves the bus at each step, and comes back.
+test_gone_at_each_step()
+{
+	local n
+
+	for n in 1 2 3 4 5 6 7; do
+		survives inject op=reg_read nth=$n action=gone
+		survives inject op=get_feature nth=$n action=gone
+	done
+	survives inject op=set_feature nth=1 action=gone
+	survives inject op=set_feature nth=2 action=gone
+	survives inject op=create_eq nth=1 action=gone
+	survives inject op=create_eq nth=2 action=gone
+	survives inject op=get_stats nth=1 action=gone
+}
+
+# Each answer is nonsense in turn, with a checksum that is right.
+test_lies()
+{
+	local n lie
+
+	model "$name" set admin_timeout=2 > /dev/null
+	for n in 1 2 3 4 5 6 7 8; do
+		for lie in 'fail status=0' 'fail status=255' 'fail status=0x5a' corrupt; do
+			# shellcheck disable=SC2086
+			survives inject op=answer_body nth=$n action=$lie
+		done
+	done
+	model "$name" set admin_timeout="$admin_timeout" > /dev/null
+}
+
+# Without a single interrupt of the admin queue, which is then polled.
+test_no_admin_interrupts()
+{
+	echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; return; }
+	model "$name" inject op=admin_irq count=1000000 action=drop > /dev/null
+	equal 'the answer to bind' "$(bind)" ''
+	ibv_devinfo -d "$device" 2> /dev/null | grep -q PORT_ACTIVE || fail 'the device does not work'
+	recover
+}
+
+# Interrupts without a reason, on all vectors, before there is anything to tell and all the while.
+test_interrupts_without_a_reason()
+{
+	local i vector flood
+
+	for ((i = 0; i < 5; i++)); do
+		for vector in 0 1 2 0 1 2 0 1 2 0 1 2; do
+			model "$name" irq vector=$vector count=5 > /dev/null
+		done &
+		flood=$!
+		echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; break; }
+		[ -z "$(bind)" ] || { fail 'it does not come back'; break; }
+		wait "$flood"
+	done
+	recover
 }
 
 # Events that come while the device is reset: what is under way then rings a device that knows nothing
