@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/efa_test.h"
+#include "lib/uverbs.h"
 
 #define END_OF(type, field)	(offsetof(type, field) + sizeof(((type *)0)->field))
 #define GUARD			0xa5
@@ -269,6 +270,20 @@ EFA_TEST(device_as_stock_has_it)
 	CHECK_EQ(efadv_query_device(NULL, &mine, sizeof(mine)), EINVAL);
 	CHECK_EQ(efadv_query_device(self->context, NULL, sizeof(mine)), EINVAL);
 	CHECK_EQ(efadv_query_device(self->context, &mine, 20), EINVAL);
+}
+
+/* Blocks of 128 bytes if the device promises it, whole messages never, whatever the operation. */
+EFA_TEST(data_in_order)
+{
+	bool promised = raw_new(self)->device.device_caps & DVQ_EFA_DEVICE_DATA_POLLING_128;
+	int want = promised ? IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES : 0;
+	struct duo duo = duo_new(NULL);
+
+	for (enum ibv_wr_opcode op = IBV_WR_RDMA_WRITE; op <= IBV_WR_RDMA_READ; op++) {
+		CHECK_EQ(ibv_query_qp_data_in_order(duo.a->qp, op,
+						    IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS), want);
+		CHECK_EQ(ibv_query_qp_data_in_order(duo.a->qp, op, 0), 0);
+	}
 }
 
 EFA_TEST(f14_ah_of_every_published_size)
