@@ -520,24 +520,6 @@ EFA_TEST(f79_keep_alives_are_counted)
 	CHECK(more >= 70 && more <= 72);
 }
 
-/*
- * A device that writes over what was not taken yet. The driver loses its place in the queue, and
- * with it events until the device is bound again; nothing else suffers.
- */
-EFA_TEST(events_that_overrun)
-{
-	struct bench bench = bench_new();
-
-	for (int i = 0; i < 5; i++) {
-		model_ask(self->model, "aenq group=4 count=%d overrun=1", 13 + i);
-		pd_works(&bench, "more events than the queue holds");
-	}
-	for (int i = 0; i < 3; i++) {
-		model_ask(self->model, "aenq group=1 count=100 overrun=1");
-		pd_works(&bench, "many more events than the queue holds");
-	}
-}
-
 EFA_TEST(other_events_do_no_harm)
 {
 	static const unsigned int groups[] = { 0, 2, 3, 5, 77, 255, 256, 65535 };

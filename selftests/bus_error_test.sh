@@ -54,7 +54,7 @@ wait_for()
 	shift
 	until "$@"; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || { fail "waited in vain for $what"; return 1; }
+		[ "$tries" -gt 0 ] || { fail "waited in vain for $what"; return 1; }
 		sleep 0.1
 	done
 }
@@ -80,7 +80,7 @@ test_error_that_the_kernel_recovers_from_by_a_reset()
 
 	before=$(resets)
 	watch_start
-	inject $fatal 0
+	inject "$fatal" 0
 	wait_for 'recovery' recovered "$before"
 	wait_for 'the adapter' works
 	wait_for 'the event' grep -q FATAL "$watched"
@@ -95,11 +95,11 @@ test_error_without_consequences()
 
 	before=$(resets)
 	watch_start
-	inject $nonfatal 0
+	inject "$nonfatal" 0
 	wait_for 'recovery' recovered "$before"
 	kill -0 "$watcher" || fail 'the program that had the adapter open is gone'
 	! grep -q FATAL "$watched" || fail 'it was told that the adapter is gone'
-	inject 0 $bad_tlp
+	inject 0 "$bad_tlp"
 	sleep 1
 	! grep -q FATAL "$watched" || fail 'it was told that the adapter is gone'
 	watch_end
@@ -110,7 +110,7 @@ test_error_without_consequences()
 # addresses back, so it is taken out and found anew.
 test_adapter_in_error_is_unbound()
 {
-	inject $fatal 0
+	inject "$fatal" 0
 	echo "$pci" > /sys/bus/pci/drivers/dvq_efa/unbind || fail 'unbinding failed'
 	[ ! -e "/sys/bus/pci/devices/$pci/driver" ] || fail 'the adapter has a driver'
 	sleep 2

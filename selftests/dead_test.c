@@ -698,6 +698,31 @@ EFA_TEST(f79_pulled_out)
 	wait_for_driver(pci);
 }
 
+/* ---- events that overrun ------------------------------------------------------------------------- */
+
+/*
+ * A device that writes over what was not taken yet. The driver loses its place in the queue, and
+ * with it events until the device is bound again; nothing else suffers.
+ */
+EFA_TEST(events_that_overrun)
+{
+	struct bench bench = bench_new();
+	uint64_t alive = 0;
+
+	for (int i = 0; i < 5; i++) {
+		model_ask(self->model, "aenq group=4 count=%d overrun=1", 13 + i);
+		CHECK_EQ(pd_once(&bench), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		model_ask(self->model, "aenq group=1 count=100 overrun=1");
+		CHECK_EQ(pd_once(&bench), 0);
+	}
+	lab_drop_all();
+	model_ask(self->model, "aenq group=4 count=5");
+	sleep_ms(100);
+	CHECK(adapter_counter(self, false, "keep_alive_rcvd", &alive) && alive >= 5);
+}
+
 /* ---- reset by somebody else ---------------------------------------------------------------------- */
 
 /* A function-level reset through sysfs: users lose the device as if it were pulled out, and it is back. */

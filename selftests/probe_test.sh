@@ -125,17 +125,17 @@ test_each_register()
 
 	for n in 1 2 5 6 7; do
 		resets=$((n > 2))
-		refused "$timeout" $resets inject op=reg_read nth=$n action=drop
+		refused "$timeout" "$resets" inject op=reg_read nth="$n" action=drop
 		recover
-		refused 'Input/output error' $resets inject op=reg_read nth=$n action=corrupt
+		refused 'Input/output error' "$resets" inject op=reg_read nth="$n" action=corrupt
 		recover
-		refused "$missing" $resets inject op=reg_read nth=$n action=fail status=0xffffffff
+		refused "$missing" "$resets" inject op=reg_read nth="$n" action=fail status=0xffffffff
 		recover
 	done
 	for n in 3 4; do
-		bound inject op=reg_read nth=$n action=drop
-		bound inject op=reg_read nth=$n action=corrupt
-		bound inject op=reg_read nth=$n action=fail status=0xffffffff
+		bound inject op=reg_read nth="$n" action=drop
+		bound inject op=reg_read nth="$n" action=corrupt
+		bound inject op=reg_read nth="$n" action=fail status=0xffffffff
 	done
 }
 
@@ -266,8 +266,8 @@ test_gone_at_each_step()
 	local n
 
 	for n in 1 2 3 4 5 6 7; do
-		survives inject op=reg_read nth=$n action=gone
-		survives inject op=get_feature nth=$n action=gone
+		survives inject op=reg_read nth="$n" action=gone
+		survives inject op=get_feature nth="$n" action=gone
 	done
 	survives inject op=set_feature nth=1 action=gone
 	survives inject op=set_feature nth=2 action=gone
@@ -285,7 +285,7 @@ test_lies()
 	for n in 1 2 3 4 5 6 7 8; do
 		for lie in 'fail status=0' 'fail status=255' 'fail status=0x5a' corrupt; do
 			# shellcheck disable=SC2086
-			survives inject op=answer_body nth=$n action=$lie
+			survives inject op=answer_body nth="$n" action=$lie
 		done
 	done
 	model "$name" set admin_timeout="$admin_timeout" > /dev/null
@@ -308,7 +308,7 @@ test_interrupts_without_a_reason()
 
 	for ((i = 0; i < 5; i++)); do
 		for vector in 0 1 2 0 1 2 0 1 2 0 1 2; do
-			model "$name" irq vector=$vector count=5 > /dev/null
+			model "$name" irq vector="$vector" count=5 > /dev/null
 		done &
 		flood=$!
 		echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; break; }
