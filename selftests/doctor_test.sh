@@ -1,0 +1,374 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# dvq doctor names the layer that is at fault: nothing is, then one after the other is made to be. The command
+# is $DVQ_BUILD/tools/dvq, or else the one in the path. For modelled adapters only: drivers are unloaded, and
+# files of the system are covered by others.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+. "${BASH_SOURCE[0]%/*}/lib/driver.sh"
+
+need_adapter any
+model_present || skip_all "needs the modelled adapter's control channel: it breaks the machine's set-up"
+dvq=${DVQ_BUILD:+$DVQ_BUILD/tools/}dvq
+command -v "$dvq" > /dev/null || skip_all 'needs the command dvq: build it, or name the build directory in DVQ_BUILD'
+pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
+uverbs=$(basename /sys/bus/pci/devices/"$pci"/infiniband_verbs/uverbs*)
+driver=dvq_$kind
+
+need_dvq()
+{
+	[ -d "/sys/module/$driver" ] && return
+	skip "needs $driver"
+	return 1
+}
+
+# as_nobody KIB COMMAND...: as somebody who has no privileges and may lock so much memory
+as_nobody()
+{
+	local kib=$1
+
+	shift
+	(ulimit -l "$kib" && exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		--bounding-set=-all "$@")
+}
+
+# names LAYER TEXT [COMMAND...]: the verdict, in both forms, with a piece of advice
+names()
+{
+	local layer=$1 text=$2 status=0 report
+
+	shift 2
+	report=$("$@" "$dvq" doctor 2> /dev/null) || status=$?
+	equal 'status' "$status" 1
+	[[ $report = *"verdict: $layer: "*"$text"*$'\n''what to do: '?* ]] || {
+		fail "no verdict on '$layer' with '$text':"
+		printf '#   %s\n' "${report//$'\n'/$'\n#   '}"
+	}
+	"$@" "$dvq" doctor --json 2> /dev/null | python3 -c '
+import json, sys
+verdict = json.load(sys.stdin)["verdict"]
+sys.exit(not (verdict and verdict["layer"] == sys.argv[1] and sys.argv[2] in verdict["text"] and verdict["advice"]))
+' "$layer" "$text" || fail 'the verdict of --json is another one'
+}
+
+expect_health()
+{
+	local status=0 report
+
+	report=$("$dvq" doctor) || status=$?
+	equal 'status' "$status" 0
+	[[ $report = *'verdict: everything is as it should be' ]] || {
+		fail 'the adapter is well and the doctor is not content:'
+		printf '#   %s\n' "${report//$'\n'/$'\n#   '}"
+	}
+}
+
+# cover PATH [WITH]: the file or directory, by an empty one or WITH; until uncover
+cover()
+{
+	local empty
+
+	if [ $# = 2 ]; then
+		mount --bind "$2" "$1"
+	elif [ -d "$1" ]; then
+		empty=$(mktemp -d)
+		mount --bind "$empty" "$1"
+	else
+		mount --bind /dev/null "$1"
+	fi
+}
+
+uncover()
+{
+	umount "$1"
+}
+
+test_all_is_well()
+{
+	local layers
+
+	need_dvq || return 0
+	expect_health
+	layers=$("$dvq" doctor --json | python3 -c '
+import json, sys
+print(*[f["layer"] for f in json.load(sys.stdin)["findings"] if f["subject"] == sys.argv[1]])' "$pci")
+	equal 'the layers looked at' "${layers/ethernet /}" \
+		'adapter kernel module driver uverbs abi provider device methods'
+}
+
+test_wrong_usage()
+{
+	local status=0
+
+	"$dvq" doctor --jsno 2> /dev/null || status=$?
+	equal 'status' "$status" 2
+}
+
+test_module_not_installed()
+{
+	need_dvq || return 0
+	[ -f "${DVQ_BUILD:-}/kernel/$driver.ko" ] || { skip 'the module is installed on this machine'; return; }
+	unload || { fail 'cannot unload the driver'; return; }
+	names module "$driver is not installed"
+	load
+	expect_again
+}
+
+test_module_of_another_kernel()
+{
+	local dir=/lib/modules/6.0.0-other/updates/dkms
+
+	need_dvq || return 0
+	[ -f "${DVQ_BUILD:-}/kernel/$driver.ko" ] || { skip 'the module is installed on this machine'; return; }
+	unload || { fail 'cannot unload the driver'; return; }
+	mkdir -p "$dir"
+	: > "$dir/$driver.ko.xz"
+	names module "$driver is built for 6.0.0-other, not for this kernel, $(uname -r)"
+	rm -r "${dir%/updates/dkms}"
+	load
+	expect_again
+}
+
+test_module_not_loaded()
+{
+	local list dep
+
+	need_dvq || return 0
+	list=/lib/modules/$(uname -r)/modules.dep
+	dep=$(mktemp)
+	(cat "$list" && echo "updates/$driver.ko: updates/dvq.ko") > "$dep"
+	unload || { fail 'cannot unload the driver'; return; }
+	cover "$list" "$dep"
+	names module "$driver is installed, but not loaded"
+	uncover "$list"
+	load
+	expect_again
+}
+
+# after the driver has come again
+expect_again()
+{
+	local tries=100
+
+	until [ -d "/sys/bus/pci/devices/$pci/infiniband" ] || [ "$tries" = 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+	for self in /sys/bus/pci/devices/*/infiniband/*; do
+		port_up "${self##*/}"
+	done
+	self=$(ls "/sys/bus/pci/devices/$pci/infiniband")
+	uverbs=$(basename /sys/bus/pci/devices/"$pci"/infiniband_verbs/uverbs*)
+	expect_health
+}
+
+bus_device()
+{
+	if [ "$kind" = efa ]; then
+		echo "/sys/bus/pci/drivers/$driver $pci"
+	else
+		echo "/sys/bus/auxiliary/drivers/$driver.rdma $(basename "/sys/bus/pci/devices/$pci"/ionic.rdma.*)"
+	fi
+}
+
+test_no_driver()
+{
+	local dir device
+
+	need_dvq || return 0
+	read -r dir device < <(bus_device)
+	echo "$device" > "$dir/unbind"
+	names driver 'no driver has taken'
+	echo "$device" > "$dir/bind"
+	expect_again
+}
+
+test_another_driver()
+{
+	[ "$kind" = efa ] || { skip 'there is no other driver for an auxiliary device'; return; }
+	modprobe pci-stub 2> /dev/null || { skip 'the kernel has no pci-stub'; return; }
+	need_dvq || return 0
+	echo "$pci" > "/sys/bus/pci/drivers/$driver/unbind"
+	echo pci-stub > "/sys/bus/pci/devices/$pci/driver_override"
+	echo "$pci" > /sys/bus/pci/drivers_probe
+	names driver 'another driver, pci-stub, has it'
+	echo "$pci" > /sys/bus/pci/drivers/pci-stub/unbind
+	echo > "/sys/bus/pci/devices/$pci/driver_override"
+	echo "$pci" > "/sys/bus/pci/drivers/$driver/bind"
+	expect_again
+}
+
+test_in_tree_driver()
+{
+	[ ! -d "/sys/module/$driver" ] || { skip "needs the kernel's own driver (make check-oracle)"; return; }
+	names driver "the kernel's own driver"
+}
+
+test_no_permission()
+{
+	local node=/dev/infiniband/$uverbs
+
+	need_dvq || return 0
+	chmod 600 "$node"
+	names uverbs "no permission to open $node" as_nobody unlimited
+	chmod 666 "$node"
+	expect_health
+}
+
+test_no_node()
+{
+	local node=/dev/infiniband/$uverbs
+
+	need_dvq || return 0
+	mv "$node" "$node.away"
+	names uverbs "$node cannot be opened"
+	mv "$node.away" "$node"
+	expect_health
+}
+
+test_another_abi()
+{
+	local file=/sys/bus/pci/devices/$pci/infiniband_verbs/$uverbs/abi_version other
+
+	need_dvq || return 0
+	other=$(mktemp)
+	echo 4 > "$other"
+	cover "$file" "$other"
+	names abi 'version 4'
+	uncover "$file"
+	expect_health
+}
+
+providers=$(dirname "$(find /usr/lib /usr/lib64 -name "lib$kind-rdmav*.so" 2> /dev/null | head -n 1)")
+
+test_no_providers()
+{
+	need_dvq || return 0
+	cover "$providers"
+	names provider "there is no lib$kind in"
+	uncover "$providers"
+	expect_health
+}
+
+test_provider_not_configured()
+{
+	local file=/etc/libibverbs.d/$kind.driver
+
+	need_dvq || return 0
+	# whatever its name is, libibverbs would read it there
+	mv "$file" "/tmp/$kind.driver"
+	names provider "$file is missing"
+	mv "/tmp/$kind.driver" "$file"
+	expect_health
+}
+
+test_provider_that_is_none()
+{
+	local file target
+
+	need_dvq || return 0
+	file=$(find "$providers" -name "lib$kind-rdmav*.so")
+	target=$(readlink -f "$file")
+	cover "$target"
+	names provider 'cannot be loaded'
+	uncover "$target"
+	expect_health
+}
+
+# the model's name of the adapter, which is told by its address
+name=$(model '*' list | tr ';' '\n' | python3 -c '
+import ipaddress, sys
+def same(a, b):
+    try:
+        return ipaddress.ip_address(a) == ipaddress.ip_address(b)
+    except ValueError:
+        return a == b
+print(*[line.split()[0] for line in sys.stdin if same(line.split()[2], sys.argv[1])])' \
+	"$(cat "/sys/bus/pci/devices/$pci"/net/*/address 2> /dev/null ||
+		cat "/sys/class/infiniband/$self/ports/1/gids/0")")
+
+test_gone()
+{
+	model "$name" gone > /dev/null
+	names adapter 'does not answer on the PCI bus'
+	echo 1 > "/sys/bus/pci/devices/$pci/remove"
+	model "$name" back > /dev/null
+	echo 1 > /sys/bus/pci/rescan
+	expect_again
+}
+
+# takes as long as the adapter is given to answer (the model's option admin_timeout)
+test_device_does_not_answer()
+{
+	[ "$kind" = efa ] || { skip 'is about EFA'; return; }
+	need_dvq || return 0
+	model "$name" inject 'op=*' count=1000 action=drop > /dev/null
+	names device 'does not answer'
+	model "$name" inject clear > /dev/null
+	echo "$pci" > "/sys/bus/pci/drivers/$driver/unbind"
+	echo "$pci" > "/sys/bus/pci/drivers/$driver/bind"
+	expect_again
+}
+
+has_no_rdma_side()
+{
+	! compgen -G "/sys/bus/pci/devices/$pci/ionic.rdma.*" > /dev/null
+}
+
+test_firmware_down()
+{
+	local tries=200
+
+	[ "$kind" = ionic ] || { skip 'is about ionic'; return; }
+	model "$name" fw down > /dev/null
+	until has_no_rdma_side || [ "$tries" = 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+	names ethernet 'offers no RDMA side'
+	model "$name" fw up > /dev/null
+	tries=200
+	while has_no_rdma_side && [ "$tries" != 0 ]; do
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+	[ ! -d "/sys/module/$driver" ] || expect_again
+}
+
+test_little_memory_to_lock()
+{
+	need_dvq || return 0
+	names limits 'only 64 KiB of memory may be locked' as_nobody 64
+}
+
+test_interface_down()
+{
+	local netdev
+
+	[ "$kind" = ionic ] || { skip 'is about ionic'; return; }
+	need_dvq || return 0
+	netdev=$(netdev_of "$self")
+	ip link set "$netdev" down
+	names device 'the port is'
+	port_up "$self"
+	expect_health
+}
+
+test_no_type_information()
+{
+	[ "$kind" = ionic ] || { skip 'is about ionic'; return; }
+	cover /sys/kernel/btf
+	names ethernet 'carries no type information'
+	uncover /sys/kernel/btf
+}
+
+test_no_adapter()
+{
+	cover /sys/bus/pci/devices
+	names adapter 'there is neither an EFA nor an ionic adapter'
+	uncover /sys/bus/pci/devices
+}
+
+tap_run "$@"
