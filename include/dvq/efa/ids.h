@@ -223,26 +223,38 @@ DVQ_INLINE bool dvq_efa_ids_push(struct dvq_efa_ids *ids, uint64_t id, uint64_t 
 	return true;
 }
 
-/* The same for either scheme; without a pool only that something is out is known. */
+/*
+ * The same for either scheme and any id; without a pool only that something is out is known. The
+ * generation is looked at first: a wide id could else look like the bottom of the stack.
+ */
 DVQ_INLINE bool dvq_efa_ids_put(struct dvq_efa_ids *ids, uint64_t id, uint64_t *wr_id)
 {
+	if (dvq_unlikely((id & ~ids->mask) != ids->tag))
+		return false;
 	if (ids->slots)
 		return dvq_efa_ids_push(ids, id, wr_id);
-	if (dvq_unlikely((id & ~ids->mask) != ids->tag ||
-			 dvq_read_once(ids->issued) == ids->completed))
+	if (dvq_unlikely(dvq_read_once(ids->issued) == ids->completed))
 		return false;
 	*wr_id = id & ids->mask;
 	dvq_write_once(ids->completed, ids->completed + 1);
 	return true;
 }
 
-/* The request with @id was never posted; newest first, so that the stack is as before. */
+/*
+ * The request with @id was never posted; newest first, so that the stack is as before. If the
+ * device has ended it nevertheless, that is how it ended.
+ */
 DVQ_INLINE void dvq_efa_ids_undo(struct dvq_efa_ids *ids, uint64_t id)
 {
 	uint64_t wr_id;
 
-	if (ids->slots && dvq_efa_ids_push(ids, id, &wr_id))
+	if (ids->slots) {
+		if (!dvq_efa_ids_push(ids, id, &wr_id))
+			return;
 		ids->completed--;
+	} else if (ids->issued == dvq_read_once(ids->completed)) {
+		return;
+	}
 	dvq_write_once(ids->issued, ids->issued - 1);
 }
 
