@@ -594,10 +594,14 @@ DVQ_INLINE uint32_t dvq_ionic_cq_run(const struct dvq_ionic_cq_ring *ring, uint3
 	return n;
 }
 
-/* entries of one ring while there is room; how many reports they made */
+/*
+ * Entries of one ring while there is room; how many reports they made. An adapter that keeps
+ * bringing entries without any is left after a ring's worth of them.
+ */
 DVQ_INLINE uint32_t dvq_ionic_cq_visit(struct dvq_ionic_cq *cq, struct dvq_ionic_cq_ring *ring,
 				       struct dvq_ionic_wc *wc, uint32_t room)
 {
+	const uint32_t first = ring->consumed;
 	uint32_t reports = 0, run;
 
 	while (reports != room) {
@@ -610,6 +614,8 @@ DVQ_INLINE uint32_t dvq_ionic_cq_visit(struct dvq_ionic_cq *cq, struct dvq_ionic
 						      wc + reports, room - reports);
 		if (ring->consumed - ring->rung >= ring->credit)
 			dvq_ionic_cq_ring_doorbell(cq, ring);
+		if (dvq_unlikely(ring->consumed - first > reports + ring->mask))
+			break;
 	}
 	return reports;
 }
@@ -649,6 +655,14 @@ DVQ_INLINE bool dvq_ionic_flush_one(struct dvq_ionic_reqs *reqs, struct dvq_ioni
 	return dvq_ionic_retire(reqs, wc);
 }
 
+DVQ_INLINE bool dvq_ionic_cq_is_empty(const struct dvq_ionic_cq *cq)
+{
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES; i++)
+		if (cq->ring[i].ring && dvq_ionic_cq_is_new(&cq->ring[i], cq->ring[i].consumed))
+			return false;
+	return true;
+}
+
 /* the rings are empty: all that is out of failed queues */
 DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc,
 				       uint32_t room)
@@ -676,7 +690,8 @@ DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic
  *
  * Room goes back to the queues; the adapter is told now and then how far the ring was read.
  *
- * Return: how many there are in @wc; fewer than @n when no more are there.
+ * Return: how many there are in @wc; fewer than @n when no more are there (or a whole ring's worth
+ * of entries ended nothing that is reported).
  */
 DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc, uint32_t n)
 {
@@ -694,7 +709,7 @@ DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_
 			got += dvq_ionic_cq_visit(cq, ring, wc + got, n - got);
 	}
 	cq->next_ring = (first + 1) % DVQ_IONIC_PIPELINES;
-	if (dvq_unlikely(cq->list) && got != n)
+	if (dvq_unlikely(cq->list) && got != n && dvq_ionic_cq_is_empty(cq))
 		got += dvq_ionic_cq_flush(cq, wc + got, n - got);
 	return got;
 }

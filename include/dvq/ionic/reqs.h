@@ -147,12 +147,13 @@ DVQ_INLINE uint32_t dvq_ionic_reqs_pending(const struct dvq_ionic_reqs *reqs)
 DVQ_INLINE struct dvq_ionic_req *dvq_ionic_reqs_find(const struct dvq_ionic_reqs *reqs,
 						     uint32_t index)
 {
-	struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, index);
+	struct dvq_ionic_req *req;
 
-	if (dvq_unlikely(((index - reqs->retired) & reqs->mask) >= reqs->given - reqs->retired ||
-			 req->flags & DVQ_IONIC_REQ_DONE))
+	/* of a queue without slots nothing is out */
+	if (dvq_unlikely(((index - reqs->retired) & reqs->mask) >= reqs->given - reqs->retired))
 		return NULL;
-	return req;
+	req = dvq_ionic_reqs_slot(reqs, index);
+	return dvq_unlikely(req->flags & DVQ_IONIC_REQ_DONE) ? NULL : req;
 }
 
 #endif /* DVQ_IONIC_REQS_H */
