@@ -335,8 +335,9 @@ DVQ_API int efadv_query_mr(struct ibv_mr *ibvmr, struct efadv_mr_attr *attr, uin
 
 /* ---- rings ------------------------------------------------------------------------------ */
 
+/* @bytes at @offset of what is mapped for @key; without a key there is nothing */
 static int borrow(const struct dvq_object *object, uint64_t key, uint64_t length, uint32_t offset,
-		  int prot, uint8_t **address)
+		  uint64_t bytes, int prot, uint8_t **address)
 {
 	void *map;
 	int ret;
@@ -344,6 +345,8 @@ static int borrow(const struct dvq_object *object, uint64_t key, uint64_t length
 	*address = NULL;
 	if (!key)
 		return 0;
+	if (!dvq_fits(offset, bytes, length, sizeof(uint32_t)))
+		return dvq_refuse(EOPNOTSUPP, "the kernel describes a queue beyond its mapping");
 	ret = dvq_borrow(object, key, length, prot, &map);
 	if (!ret)
 		*address = (uint8_t *)map + offset;
@@ -360,11 +363,12 @@ static int wq_answer(const struct dvq_object *qp, const struct dvq_wq_info *wq, 
 	memset(answer, 0, sizeof(*answer));
 	if (wq->kind == DVQ_WQ_NONE)
 		return 0;
-	ret = borrow(qp, wq->ring_key, wq->ring_length, wq->ring_offset, ring_prot,
-		     &answer->buffer);
+	ret = borrow(qp, wq->ring_key, wq->ring_length, wq->ring_offset,
+		     (uint64_t)wq->entries * wq->entry_size, ring_prot, &answer->buffer);
 	if (ret)
 		return ret;
-	ret = borrow(qp, wq->db_key, wq->db_length, wq->db_offset, PROT_WRITE, &doorbell);
+	ret = borrow(qp, wq->db_key, wq->db_length, wq->db_offset, sizeof(uint32_t), PROT_WRITE,
+		     &doorbell);
 	if (ret)
 		return ret;
 	answer->entry_size = wq->entry_size;
@@ -426,6 +430,14 @@ DVQ_API int efadv_query_qp_wqs(struct ibv_qp *ibvqp, struct efadv_wq_attr *sq_at
 	return stock->query_qp_wqs(ibvqp, sq_attr, rq_attr, inlen);
 }
 
+/* of all its rings; more than there can be if the record is none */
+static uint64_t cq_bytes(const struct dvq_cq_info *info)
+{
+	const uint64_t bytes = (uint64_t)info->entries * info->entry_size;
+
+	return info->sub_cqs && bytes <= UINT32_MAX ? bytes * info->sub_cqs : UINT64_MAX;
+}
+
 static int query_cq(struct ibv_cq *cq, struct efadv_cq_attr *answer)
 {
 	struct dvq_object object = { .context = cq->context, .kind = DVQ_KIND_CQ,
@@ -442,11 +454,11 @@ static int query_cq(struct ibv_cq *cq, struct efadv_cq_attr *answer)
 	if (info.mem == DVQ_MEM_USER)
 		answer->buffer = (uint8_t *)(uintptr_t)info.user_addr;
 	else
-		ret = borrow(&object, info.ring_key, info.ring_length, info.ring_offset, PROT_READ,
-			     &answer->buffer);
+		ret = borrow(&object, info.ring_key, info.ring_length, info.ring_offset,
+			     cq_bytes(&info), PROT_READ, &answer->buffer);
 	if (!ret)
-		ret = borrow(&object, info.db_key, info.db_length, info.db_offset, PROT_WRITE,
-			     &doorbell);
+		ret = borrow(&object, info.db_key, info.db_length, info.db_offset,
+			     sizeof(uint32_t), PROT_WRITE, &doorbell);
 	if (ret)
 		return ret;
 	answer->entry_size = info.entry_size;

@@ -131,6 +131,19 @@ int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, i
 /* unmaps what dvq_borrow() mapped for objects that are gone; every call begins with it */
 void dvq_borrow_reap(void);
 
+/* ---- what a record may say ------------------------------------------------------------- */
+
+static inline bool dvq_is_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* @bytes at @offset are within @length, and can be read and written in words of @align */
+static inline bool dvq_fits(uint64_t offset, uint64_t bytes, uint64_t length, uint64_t align)
+{
+	return offset <= length && bytes <= length - offset && !(offset % align);
+}
+
 /* ---- ring.c: records to ring structs --------------------------------------------------- */
 
 int dvq_efa_sq_fill(struct dvq_efa_sq *sq, const struct dvq_qp_info *info,

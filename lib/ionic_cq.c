@@ -8,19 +8,22 @@
 
 #define FIRST_SIZE	152	/* of struct dvq_ionic_cq as first published */
 
-/* all rings of a CQ; how far it came, if it fails, does not matter */
-static int fill(struct ibv_cq *cq, const struct dvq_cq_info *first, struct dvq_ionic_cq *new)
+/*
+ * All rings of a CQ that has those of @info, which then is the last of their records; how far it
+ * came, if it fails, does not matter.
+ */
+static int fill(struct ibv_cq *cq, struct dvq_cq_info *info, struct dvq_ionic_cq *new)
 {
-	struct dvq_cq_info info;
+	const uint32_t pipelines = info->pipelines;
 	int ret = 0;
 
 	memset(new, 0, sizeof(*new));
 	for (uint32_t pipeline = 0; !ret && pipeline < DVQ_IONIC_PIPELINES; pipeline++) {
-		if (!(first->pipelines & 1u << pipeline))
+		if (!(pipelines & 1u << pipeline))
 			continue;
-		ret = dvq_ionic_query_cq(cq, pipeline, &info);
+		ret = dvq_ionic_query_cq(cq, pipeline, info);
 		if (!ret)
-			ret = dvq_ionic_cq_add(new, &info);
+			ret = dvq_ionic_cq_add(new, info);
 	}
 	if (!ret && !new->version)
 		return dvq_refuse(EOPNOTSUPP, "the kernel describes a CQ without rings");

@@ -252,9 +252,16 @@ static uint8_t log2_of(uint32_t power)
 	return (uint8_t)__builtin_ctz(power);
 }
 
-static void describe(struct ionic_dv_queue *queue, uint64_t address, uint32_t entries,
-		     uint32_t entry_size, uint64_t db_value)
+/* indices have 16 bits */
+#define MAX_ENTRIES	65536
+
+static int describe(struct ionic_dv_queue *queue, uint64_t address, uint32_t entries,
+		    uint32_t entry_size, uint64_t db_value)
 {
+	if (!dvq_is_power_of_two(entries) || !dvq_is_power_of_two(entry_size) ||
+	    entries > MAX_ENTRIES)
+		return dvq_refuse(EOPNOTSUPP,
+				  "the kernel describes a queue that this library does not know");
 	*queue = (struct ionic_dv_queue){
 		.ptr = (void *)(uintptr_t)address,
 		.size = (size_t)entries * entry_size,
@@ -263,6 +270,7 @@ static void describe(struct ionic_dv_queue *queue, uint64_t address, uint32_t en
 		.depth_log2 = log2_of(entries),
 		.stride_log2 = log2_of(entry_size),
 	};
+	return 0;
 }
 
 static int describe_wq(struct ionic_dv_queue *queue, const struct dvq_wq_info *wq)
@@ -272,8 +280,7 @@ static int describe_wq(struct ionic_dv_queue *queue, const struct dvq_wq_info *w
 		return dvq_refuse(EOPNOTSUPP, "a queue is in controller memory");
 	if (!wq->user_addr)
 		return dvq_refuse(EOPNOTSUPP, "a queue is in memory that the process does not see");
-	describe(queue, wq->user_addr, wq->entries, wq->entry_size, wq->db_value);
-	return 0;
+	return describe(queue, wq->user_addr, wq->entries, wq->entry_size, wq->db_value);
 }
 
 static int get_qp(struct ionic_dv_qp *dvqp, struct ibv_qp *qp)
@@ -322,8 +329,7 @@ static int get_cq(struct ionic_dv_cq *dvcq, struct ibv_cq *cq, uint8_t pipeline)
 		return ret;
 	if (!info.user_addr)
 		return dvq_refuse(EOPNOTSUPP, "the CQ is in memory that the process does not see");
-	describe(&dvcq->q, info.user_addr, info.entries, info.entry_size, info.db_value);
-	return 0;
+	return describe(&dvcq->q, info.user_addr, info.entries, info.entry_size, info.db_value);
 }
 
 DVQ_API int ionic_dv_get_cq(struct ionic_dv_cq *dvcq, struct ibv_cq *ibcq, uint8_t udma_idx)

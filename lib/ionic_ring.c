@@ -17,21 +17,11 @@ static int odd_record(const char *what)
 			  what);
 }
 
-static bool is_power_of_two(uint32_t n)
-{
-	return n && !(n & (n - 1));
-}
-
-static bool fits(uint64_t offset, uint64_t bytes, uint64_t length)
-{
-	return offset <= length && bytes <= length - offset;
-}
-
 static bool has_doorbell(uint8_t format, uint8_t width, uint64_t key, uint32_t offset,
 			 uint64_t length)
 {
 	return format == DVQ_DB_IONIC && width == sizeof(uint64_t) && key &&
-	       !(offset % sizeof(uint64_t)) && fits(offset, sizeof(uint64_t), length);
+	       dvq_fits(offset, sizeof(uint64_t), length, sizeof(uint64_t));
 }
 
 static bool has_memory(const struct dvq_wq_info *wq)
@@ -39,14 +29,15 @@ static bool has_memory(const struct dvq_wq_info *wq)
 	const uint64_t bytes = (uint64_t)wq->entries * wq->entry_size;
 
 	if (wq->mem == DVQ_MEM_CMB)
-		return wq->ring_key && fits(wq->ring_offset, bytes, wq->ring_length);
+		return wq->ring_key && dvq_fits(wq->ring_offset, bytes, wq->ring_length,
+					      sizeof(uint64_t));
 	return wq->mem == DVQ_MEM_USER && !(wq->caps & DVQ_WQ_EXPDB);
 }
 
 static bool can_post(const struct dvq_wq_info *wq)
 {
-	return is_power_of_two(wq->entry_size) && wq->entry_size >= IONIC_WQE_SIZE_MIN &&
-	       is_power_of_two(wq->entries) && wq->entries >= 2 && wq->entries <= MAX_ENTRIES &&
+	return dvq_is_power_of_two(wq->entry_size) && wq->entry_size >= IONIC_WQE_SIZE_MIN &&
+	       dvq_is_power_of_two(wq->entries) && wq->entries >= 2 && wq->entries <= MAX_ENTRIES &&
 	       has_memory(wq) && has_doorbell(wq->db_format, wq->db_width, wq->db_key,
 					      wq->db_offset, wq->db_length);
 }
@@ -120,7 +111,7 @@ int dvq_ionic_rq_fill(struct dvq_ionic_rq *rq, const struct dvq_qp_info *info,
 
 static bool can_poll(const struct dvq_cq_info *info)
 {
-	return info->entry_size == IONIC_CQE_SIZE && is_power_of_two(info->entries) &&
+	return info->entry_size == IONIC_CQE_SIZE && dvq_is_power_of_two(info->entries) &&
 	       info->entries >= MIN_CQ_ENTRIES && info->entries <= MAX_ENTRIES &&
 	       info->sub_cqs == 1 && info->pipeline < DVQ_IONIC_PIPELINES &&
 	       info->mem == DVQ_MEM_USER && info->first_phase == 1 &&

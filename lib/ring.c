@@ -11,35 +11,28 @@
 /* The doorbell tells counts apart modulo 2^16, so a ring must be smaller than that. */
 #define MAX_ENTRIES	32768
 
+#define WORD		sizeof(uint64_t)	/* entries are read and written in */
+
 static int odd_record(const char *what)
 {
 	return dvq_refuse(EOPNOTSUPP, "the kernel describes a %s that this library does not know",
 			  what);
 }
 
-static bool is_power_of_two(uint32_t n)
-{
-	return n && !(n & (n - 1));
-}
-
 static bool can_count(const struct dvq_wq_info *wq)
 {
-	return is_power_of_two(wq->entries) && wq->entries <= MAX_ENTRIES && wq->max_wr &&
+	return dvq_is_power_of_two(wq->entries) && wq->entries <= MAX_ENTRIES && wq->max_wr &&
 	       wq->max_wr <= wq->entries && wq->db_format == DVQ_DB_EFA_COUNT &&
 	       wq->db_width == sizeof(uint32_t);
-}
-
-static bool fits(uint64_t offset, uint64_t bytes, uint64_t length)
-{
-	return offset <= length && bytes <= length - offset;
 }
 
 static bool is_mapped(const struct dvq_wq_info *wq)
 {
 	const uint64_t bytes = (uint64_t)wq->entries * wq->entry_size;
 
-	return wq->ring_key && fits(wq->ring_offset, bytes, wq->ring_length) &&
-	       wq->db_key && fits(wq->db_offset, sizeof(uint32_t), wq->db_length);
+	return wq->ring_key && dvq_fits(wq->ring_offset, bytes, wq->ring_length, WORD) &&
+	       wq->db_key && dvq_fits(wq->db_offset, sizeof(uint32_t), wq->db_length,
+				      sizeof(uint32_t));
 }
 
 int dvq_efa_sq_fill(struct dvq_efa_sq *sq, const struct dvq_qp_info *info,
@@ -104,13 +97,15 @@ static bool can_poll(const struct dvq_cq_info *info)
 
 	if (info->entry_size != EFA_CQE_SIZE && info->entry_size != EFA_CQE_SIZE_EX)
 		return false;
-	if (!is_power_of_two(info->entries) || !info->sub_cqs || bytes > UINT32_MAX)
+	if (!dvq_is_power_of_two(info->entries) || !info->sub_cqs || bytes > UINT32_MAX ||
+	    info->first_phase > 1)
 		return false;
-	if (info->ring_key && !fits(info->ring_offset, bytes, info->ring_length))
+	if (info->ring_key && !dvq_fits(info->ring_offset, bytes, info->ring_length, WORD))
 		return false;
 	return !info->db_key || (info->db_format == DVQ_DB_EFA_CQ &&
 				 info->db_width == sizeof(uint32_t) &&
-				 fits(info->db_offset, sizeof(uint32_t), info->db_length));
+				 dvq_fits(info->db_offset, sizeof(uint32_t), info->db_length,
+					  sizeof(uint32_t)));
 }
 
 int dvq_efa_cq_fill(struct dvq_efa_cq *cq, const struct dvq_cq_info *info, uint64_t ring,

@@ -341,7 +341,9 @@ TEST(odd_records_are_refused)
 		{ offsetof(struct dvq_wq_info, db_key), 0 },
 		{ offsetof(struct dvq_wq_info, ring_length), 511 },
 		{ offsetof(struct dvq_wq_info, ring_offset), RINGS_MAX_BYTES - 511 },
+		{ offsetof(struct dvq_wq_info, ring_offset), 4 },
 		{ offsetof(struct dvq_wq_info, db_offset), 4093 },
+		{ offsetof(struct dvq_wq_info, db_offset), 2 },
 	};
 
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {

@@ -289,6 +289,7 @@ TEST(records_that_cannot_be)
 	SQ(entries = 131072);
 	SQ(ring_key = 0);
 	SQ(ring_length = 64 * 64 - 1);
+	SQ(ring_offset = 4);
 	SQ(mem = DVQ_MEM_KERNEL);
 	SQ(mem = DVQ_MEM_USER);
 	SQ(db_format = DVQ_DB_EFA_COUNT);
