@@ -26,6 +26,7 @@
 struct own {
 	struct own *next;
 	uint64_t address;
+	uint64_t length;
 };
 
 /* protects the list, and that what is in it is mapped */
@@ -47,6 +48,7 @@ static int map_own(int cmd_fd, uint64_t key, uint64_t length, int prot, struct o
 		return ret;
 	}
 	own->address = (uintptr_t)at;
+	own->length = length;
 	own->next = owns;
 	owns = own;
 	return 0;
@@ -76,6 +78,17 @@ static struct own **find_own(uint64_t address)
 	while (*at && (*at)->address != address)
 		at = &(*at)->next;
 	return at;
+}
+
+/* also in the middle of one: a key may be another's and an offset */
+static bool is_own(uint64_t address)
+{
+	const struct own *own;
+
+	for (own = owns; own; own = own->next)
+		if (address - own->address < own->length)
+			return true;
+	return false;
 }
 
 void dvq_unmap(uint64_t address, uint64_t length)
@@ -180,7 +193,7 @@ void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 	maps = read_maps();
 	for (text = maps; text; text = rest) {
 		found = dvq_maps_find(text, path, key, length, &rest);
-		if (!found || !*find_own((uintptr_t)found))
+		if (!found || !is_own((uintptr_t)found))
 			break;
 	}
 	pthread_mutex_unlock(&own_lock);
@@ -195,6 +208,7 @@ struct loan {
 	void *address;
 	uint64_t length;
 	uint64_t key;
+	int prot;
 	/* whose it is: an object of a file, by numbers of which only the uid is never reused */
 	int cmd_fd;
 	struct stat file;
@@ -273,13 +287,16 @@ void dvq_borrow_reap(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static struct loan *find_loan(const struct dvq_object *object, uint64_t key)
+/* a mapping that is good for what is asked, not only one of the same key */
+static struct loan *find_loan(const struct dvq_object *object, uint64_t key, uint64_t length,
+			      int prot)
 {
 	struct loan *loan;
 
 	for (loan = loans; loan; loan = loan->next)
 		if (loan->cmd_fd == object->context->cmd_fd && loan->kind == object->kind &&
-		    loan->uid == object->uid && loan->key == key)
+		    loan->uid == object->uid && loan->key == key && loan->length >= length &&
+		    !(prot & ~loan->prot))
 			return loan;
 	return NULL;
 }
@@ -301,6 +318,7 @@ static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t leng
 	}
 	loan->length = length;
 	loan->key = key;
+	loan->prot = prot;
 	loan->cmd_fd = object->context->cmd_fd;
 	loan->kind = object->kind;
 	loan->handle = object->handle;
@@ -318,7 +336,7 @@ int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, i
 	int ret = 0;
 
 	pthread_mutex_lock(&lock);
-	loan = find_loan(object, key);
+	loan = find_loan(object, key, length, prot);
 	if (loan) {
 		*address = loan->address;
 	} else {
