@@ -74,6 +74,7 @@ struct efa_table {
 	unsigned int first, size;	/* numbers are first .. size - 1 */
 	unsigned int limit, used;	/* live objects, at most and now */
 	unsigned int next;		/* where the search for a free one begins */
+	unsigned int end;		/* numbers from here on were never given out */
 	bool lowest;			/* always the lowest free number */
 };
 

@@ -93,7 +93,9 @@ void efa_admin_start_acq(struct efa *efa)
 	admin->acq_depth = depth;
 	admin->acq_vector = vector;
 	admin->acq_produced = 0;
+	/* what is out goes to the new ring, if at all, and is nobody's there */
 	admin->flying = 0;
+	memset(admin->in_flight, 0, sizeof(admin->in_flight));
 }
 
 void efa_admin_start_aenq(struct efa *efa)
@@ -184,10 +186,17 @@ static uint16_t crc16(const void *data, size_t len)
 static void put_answer(struct efa *efa, struct efa_acq_entry *resp, bool corrupt)
 {
 	struct efa_admin *admin = &efa->admin;
-	uint32_t count = admin->acq_produced++;
-	uint64_t to = admin->acq_base + (uint64_t)(count % admin->acq_depth) * sizeof(*resp);
 	const size_t head = offsetof(struct efa_acq_hdr, checksum);
+	uint32_t count;
+	uint64_t to;
 
+	if (!admin->acq_depth) {
+		model_violation(&efa->dev, "an answer has no place: ACQ_CAPS was stored to while "
+				"command id 0x%x was out", le16toh(resp->hdr.command_id));
+		return;
+	}
+	count = admin->acq_produced++;
+	to = admin->acq_base + (uint64_t)(count % admin->acq_depth) * sizeof(*resp);
 	resp->hdr.flags = count / admin->acq_depth & 1 ? 0 : EFA_ACQ_PHASE;
 	resp->hdr.checksum = 0;
 	if (efa->config.version >= EFA_VERSION_CHECKSUM)
@@ -210,7 +219,8 @@ fault:
 static void landed(struct efa_admin *admin, unsigned int id)
 {
 	admin->in_flight[id / 64] &= ~(1ull << id % 64);
-	admin->flying--;
+	if (admin->flying)
+		admin->flying--;
 }
 
 /* under another id: of the same slot with other upper bits, or with the bits that a rule names inverted */

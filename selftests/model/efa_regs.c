@@ -153,6 +153,8 @@ static void write_dev_ctl(struct efa *efa, uint32_t old, uint32_t value)
 	if (value & ~(EFA_DEV_CTL_RESET | EFA_DEV_CTL_RESET_REASON)) {
 		model_violation(&efa->dev, "DEV_CTL = 0x%x: only dev_reset and reset_reason have a "
 				"meaning", value);
+		/* or the next store of dev_reset would be none */
+		REG(efa, EFA_REG_DEV_CTL) = old;
 		return;
 	}
 	if (value & ~old & EFA_DEV_CTL_RESET) {

@@ -18,7 +18,7 @@ void efa_table_init(struct efa_table *table, unsigned int first, unsigned int si
 	table->size = size;
 	table->limit = limit;
 	table->used = 0;
-	table->next = first;
+	table->next = table->end = first;
 	table->lowest = lowest;
 }
 
@@ -43,6 +43,8 @@ int efa_table_add(struct efa_table *table, void *object)
 	table->slot[number] = object;
 	table->used++;
 	table->next = after(table, number);
+	if (number >= table->end)
+		table->end = number + 1;
 	return number;
 }
 
@@ -61,7 +63,7 @@ void efa_table_del(struct efa_table *table, unsigned int number)
 
 void *efa_table_next(const struct efa_table *table, unsigned int *from)
 {
-	while (*from < table->size) {
+	while (*from < table->end) {
 		void *object = table->slot[(*from)++];
 
 		if (object)
