@@ -9,6 +9,7 @@
 #include "inject.h"
 #include "test_host.h"
 
+#define START		(1000 * TEST_MS)
 #define SLICES_MAX	10000000	/* more is a device that never comes to rest */
 
 char test_answer[4096];
@@ -17,14 +18,15 @@ char test_answer[4096];
 static const uint64_t range_addr[TEST_RANGES] = { 0x10000000, 0x40000000, 0x580000000 };
 
 static struct test_host *hosts;
-static uint64_t now = 1000 * TEST_MS;
+static uint64_t now;
 
 /* ---- memory ------------------------------------------------------------ */
 
-static void *map(size_t len)
+/* MAP_SHARED: pages can be taken out again; MAP_PRIVATE costs less */
+static void *map(size_t len, int how)
 {
-	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS | MAP_NORESERVE,
+			 -1, 0);
 
 	if (mem == MAP_FAILED)
 		abort();
@@ -133,16 +135,19 @@ static const struct model_host_ops host_ops = {
 void test_host_open(struct test_host *host, struct model_device *dev)
 {
 	memset(host, 0, sizeof(*host));
+	/* a test does not depend on what was before it */
+	if (!hosts)
+		now = START;
 	host->host.ops = &host_ops;
 	host->dev = dev;
 	dev->host = &host->host;
 	for (unsigned int i = 0; i < TEST_RANGES; i++) {
 		host->range[i].addr = range_addr[i];
-		host->range[i].mem = map(TEST_RANGE_SIZE);
+		host->range[i].mem = map(TEST_RANGE_SIZE, MAP_PRIVATE);
 	}
 	for (unsigned int i = 0; i < MODEL_BARS; i++)
 		if (dev->bar[i].backed)
-			dev->bar[i].mem = map(dev->bar[i].size);
+			dev->bar[i].mem = map(dev->bar[i].size, MAP_SHARED);
 	host->next = hosts;
 	hosts = host;
 	dev->ops->reset(dev);
