@@ -46,6 +46,8 @@ help:
 ##                       kcsan also the modules for that debug kernel, into build/SUITE-KERNEL
 ## make model            the model process, build/model/dvq-model
 ## make native           the tests that need no guest
+## make fuzz             fuzzers, all that there are; those that need no guest: make fuzz-native, each target
+##                       for FUZZ_SECONDS= (600)
 ## make style            shellcheck, sparse and the compiler's further warnings, all of them errors (root)
 ## make clean            removes build/ (images of guests stay in /var/cache/dvq)
 ##
@@ -96,6 +98,7 @@ model:
 native: model
 	$(MAKE) -C $(ROOT)/selftests/model tests
 	$(MAKE) -C $(ROOT)/selftests/native
+	$(MAKE) -C $(ROOT)/selftests/fuzz
 
 install: root modules tools
 	$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) modules_install
@@ -185,5 +188,13 @@ style: deps
 	rm -rf $(ROOT)/build/style
 	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
 
-.PHONY: all help root tree modules planted library tests model native install clean deps suite check check-all \
+# Hostile guests, devices and kernels in one process. Not part of check, which plays what was found.
+fuzz: fuzz-native
+
+fuzz-native: deps
+	@$(VM)/deps clang libclang-rt-dev
+	$(MAKE) -j $(JOBS) -C $(ROOT)/selftests/fuzz all fuzzers
+	@$(ROOT)/selftests/fuzz/run
+
+.PHONY: all help root tree modules planted library tests model native fuzz fuzz-native install clean deps suite check check-all \
 	check-oracle check-debug against demo shell soak style
