@@ -249,6 +249,7 @@ struct efa_tally {
 	uint64_t rnr, retries, duplicates, drops;
 	uint64_t admin[32], admin_errors;
 	uint64_t reg_reads, resets, aenq_events, aenq_dropped, eq_events;
+	uint64_t reset_reason;		/* as the last reset gave it */
 	uint64_t sn_mismatches;		/* CQ arms with an unexpected cmd_sn */
 };
 

@@ -65,6 +65,7 @@ static int stats(struct efa *efa, char **words, FILE *out)
 	print_admin(t, out);
 	PUT("reg_reads", t->reg_reads);
 	PUT("resets", t->resets);
+	PUT("reset_reason", t->reset_reason);
 	PUT("aenq_events", t->aenq_events);
 	PUT("aenq_dropped", t->aenq_dropped);
 	PUT("eq_events", t->eq_events);

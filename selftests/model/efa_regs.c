@@ -135,6 +135,7 @@ static void begin_reset(struct efa *efa)
 	uint32_t ctl = REG(efa, EFA_REG_DEV_CTL);
 
 	efa->tally.resets++;
+	efa->tally.reset_reason = HW_GET(EFA_DEV_CTL_RESET_REASON, ctl);
 	efa_forget_all(efa);
 	memset(regs->word, 0, sizeof(regs->word));
 	REG(efa, EFA_REG_INTR_MASK) = EFA_INTR_MASK_EN;

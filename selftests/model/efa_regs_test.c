@@ -182,6 +182,10 @@ TEST(reset_handshake)
 	CHECK(drv_reset(&drv, EFA_RESET_NORMAL));
 	REQUIRE(drv_reg_read(&drv, EFA_REG_DEV_STS, &value));
 	CHECK_EQ(value, EFA_DEV_STS_READY | EFA_DEV_STS_RESET_DONE);
+	CHECK(drv_reset(&drv, EFA_RESET_SHUTDOWN));
+	CHECK_EQ(test_control(drv.dev, "stats"), 0);
+	CHECK_EQ(test_answer_number("resets"), 2);
+	CHECK_EQ(test_answer_number("reset_reason"), EFA_RESET_SHUTDOWN);
 	drv_close(&drv);
 }
 
