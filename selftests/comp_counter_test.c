@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completion counters of EFA: numbers in memory of the process that the device moves when a queue pair
+ * completes something. They need Linux 7.3, rdma-core 65 and an adapter of the later interface; elsewhere
+ * their absence is said. The calls are looked up by name, so that this is built with any rdma-core.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "lib/efa_test.h"
+#include "lib/uverbs.h"
+
+enum { OP_SEND = 1, OP_RECV = 2, OP_READ = 4, OP_REMOTE_READ = 8, OP_WRITE = 16, OP_REMOTE_WRITE = 32 };
+
+/* as in infiniband/verbs.h of rdma-core 65 */
+struct counter_caps {
+	uint64_t max_value;
+	uint32_t max_counters, ops;
+};
+
+struct counter_init {
+	uint32_t comp_mask;
+	uint32_t type;
+	uint32_t flags;
+};
+
+struct counter_attach {
+	uint32_t comp_mask, op_mask;
+};
+
+struct counter;		/* struct ibv_comp_cntr */
+
+static struct {
+	int (*query)(struct ibv_context *context, struct counter_caps *caps, size_t size);
+	struct counter *(*create)(struct ibv_context *context, struct counter_init *init);
+	int (*destroy)(struct counter *counter);
+	int (*set)(struct counter *counter, uint64_t value);
+	int (*set_err)(struct counter *counter, uint64_t value);
+	int (*inc)(struct counter *counter, uint64_t amount);
+	int (*inc_err)(struct counter *counter, uint64_t amount);
+	int (*read)(struct counter *counter, uint64_t *value);
+	int (*read_err)(struct counter *counter, uint64_t *value);
+	int (*attach)(struct ibv_qp *qp, struct counter *counter, struct counter_attach *attr);
+} verbs;
+
+static bool look_up(void)
+{
+	static const char *const names[] = {
+		"_ibv_query_comp_cntr_caps", "ibv_create_comp_cntr", "ibv_destroy_comp_cntr",
+		"ibv_set_comp_cntr", "ibv_set_err_comp_cntr", "ibv_inc_comp_cntr",
+		"ibv_inc_err_comp_cntr", "ibv_read_comp_cntr", "ibv_read_err_comp_cntr",
+		"ibv_qp_attach_comp_cntr",
+	};
+	void **call = (void **)&verbs;
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		call[i] = dlsym(RTLD_DEFAULT, names[i]);
+		if (!call[i])
+			return false;
+	}
+	return true;
+}
+
+static bool promised(void)
+{
+	return raw_new(self)->device.device_caps & raw_new(peer)->device.device_caps &
+	       DVQ_EFA_DEVICE_COMP_CNTR;
+}
+
+static void need_counters(void)
+{
+	need_model();
+	if (!look_up())
+		SKIP("libibverbs has no completion counters: rdma-core 65 has");
+	if (!promised())
+		SKIP("no completion counters: they need Linux 7.3 and the model's option newest=1");
+}
+
+static uint64_t live(void)
+{
+	struct model_stats stats;
+
+	model_stats(self->model, &stats);
+	return model_stat(&stats, "counter");
+}
+
+static struct counter *counter_try(void)
+{
+	return verbs.create(self->context, &(struct counter_init){});
+}
+
+static struct counter *counter_new(const struct adapter *adapter)
+{
+	struct counter *counter = verbs.create(adapter->context, &(struct counter_init){});
+
+	LAB_NEED(counter, "creating a completion counter: %s", strerror(errno));
+	return counter;
+}
+
+/* waits: the device writes the number beside the completion */
+static void expect(struct counter *counter, uint64_t successes, uint64_t errors)
+{
+	uint64_t end = now_ms() + PATIENCE_MS, have = 0, have_err = 0;
+
+	do {
+		CHECK_EQ(verbs.read(counter, &have), 0);
+		CHECK_EQ(verbs.read_err(counter, &have_err), 0);
+	} while ((have != successes || have_err != errors) && now_ms() < end);
+	CHECK_EQ(have, successes);
+	CHECK_EQ(have_err, errors);
+}
+
+EFA_TEST(absence_is_said)
+{
+	if (!look_up())
+		SKIP("libibverbs has no completion counters: rdma-core 65 has");
+	if (promised())
+		SKIP("there are completion counters");
+	CHECK(!counter_try());
+	CHECK(errno == EOPNOTSUPP || errno == EPROTONOSUPPORT);
+}
+
+EFA_TEST(what_they_can_count)
+{
+	struct counter_caps caps = {};
+
+	need_counters();
+	CHECK_EQ(verbs.query(self->context, &caps, sizeof(caps)), 0);
+	CHECK_EQ(caps.ops, 63);
+	CHECK_EQ(caps.max_counters, 64);	/* of 128 of the device, two each */
+	CHECK_EQ(caps.max_value, UINT64_MAX);
+}
+
+EFA_TEST(set_and_increment)
+{
+	struct counter *counter;
+
+	need_counters();
+	counter = counter_new(self);
+	expect(counter, 0, 0);
+	CHECK_EQ(verbs.set(counter, 100), 0);
+	CHECK_EQ(verbs.inc(counter, 5), 0);
+	CHECK_EQ(verbs.inc_err(counter, 7), 0);
+	expect(counter, 105, 7);
+	CHECK_EQ(verbs.set_err(counter, 1), 0);
+	CHECK_EQ(verbs.set(counter, 0), 0);
+	expect(counter, 0, 1);
+	CHECK_EQ(verbs.destroy(counter), 0);
+	CHECK_EQ(live(), 0);
+}
+
+static void move(struct duo *duo, const struct work *work, bool receives, struct buffer *to)
+{
+	if (receives)
+		post_recv_one(duo->b, 1, to, 0, 8);
+	post_one(duo->a, work);
+	cq_wait_many(duo->a->send_cq, 1);
+	if (receives)
+		cq_wait_many(duo->b->recv_cq, 1);
+}
+
+EFA_TEST(operations_are_counted)
+{
+	const struct endpoint_options options = { .state = IBV_QPS_INIT };
+	struct buffer *from, *to;
+	struct counter *sender, *target, *other;
+	struct completion completion;
+	struct work work;
+	struct duo duo;
+
+	need_counters();
+	duo = duo_new(&options);
+	from = buffer_new(duo.a->pd, 64, IBV_ACCESS_LOCAL_WRITE);
+	to = buffer_new(duo.b->pd, 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			IBV_ACCESS_REMOTE_READ);
+	sender = counter_new(self);
+	target = counter_new(peer);
+	CHECK_EQ(verbs.attach(duo.a->qp, sender, &(struct counter_attach){
+		.op_mask = OP_SEND | OP_READ | OP_WRITE }), 0);
+	CHECK_EQ(verbs.attach(duo.b->qp, target, &(struct counter_attach){
+		.op_mask = OP_RECV | OP_REMOTE_READ | OP_REMOTE_WRITE }), 0);
+	/* in use, and each operation once */
+	other = counter_new(self);
+	CHECK_EQ(verbs.attach(duo.a->qp, other, &(struct counter_attach){ .op_mask = OP_SEND }), EBUSY);
+	CHECK_EQ(verbs.destroy(other), 0);
+	CHECK_EQ(verbs.destroy(sender), EBUSY);
+	CHECK_EQ(endpoint_modify(duo.a, IBV_QPS_RTS), 0);
+	CHECK_EQ(endpoint_modify(duo.b, IBV_QPS_RTS), 0);
+
+	for (int i = 0; i < 5; i++) {
+		work = send_work(&duo.to_b, i, from, 0, 8);
+		move(&duo, &work, true, to);
+	}
+	expect(sender, 5, 0);
+	expect(target, 5, 0);
+	for (int i = 0; i < 3; i++) {
+		work = rdma_work(IBV_WR_RDMA_WRITE, &duo.to_b, i, from, 0, 8, to, 0);
+		move(&duo, &work, false, NULL);
+		work = rdma_work(IBV_WR_RDMA_READ, &duo.to_b, i, from, 0, 8, to, 0);
+		move(&duo, &work, false, NULL);
+	}
+	expect(sender, 11, 0);
+	expect(target, 11, 0);
+	work.rkey ^= 0x300000;
+	post_one(duo.a, &work);
+	cq_wait(duo.a->send_cq, &completion);
+	CHECK(completion.status != IBV_WC_SUCCESS);
+	expect(sender, 11, 1);
+	expect(target, 11, 0);
+
+	/* gone with the QP, not before */
+	CHECK_EQ(endpoint_destroy(duo.a), 0);
+	CHECK_EQ(endpoint_destroy(duo.b), 0);
+	CHECK_EQ(verbs.destroy(sender), 0);
+	CHECK_EQ(verbs.destroy(target), 0);
+	CHECK_EQ(live(), 0);
+}
+
+EFA_TEST(as_many_as_promised)
+{
+	struct counter *counters[64];
+
+	need_counters();
+	for (int i = 0; i < 64; i++)
+		counters[i] = counter_new(self);
+	CHECK_EQ(live(), 128);
+	CHECK(!counter_try());
+	CHECK_EQ(errno, ENOMEM);
+	for (int i = 0; i < 64; i++)
+		CHECK_EQ(verbs.destroy(counters[i]), 0);
+	CHECK_EQ(live(), 0);
+}
+
+/* Nothing is left of half a counter, or of half an attachment. */
+EFA_TEST(the_device_refuses)
+{
+	const struct endpoint_options options = { .state = ENDPOINT_RESET };
+	struct counter_attach attr = { .op_mask = OP_SEND };
+	struct endpoint *endpoint;
+	struct counter *counter;
+
+	need_counters();
+	for (int nth = 1; nth <= 2; nth++) {
+		model_ask(self->model, "inject op=create_counter nth=%d action=fail status=1", nth);
+		CHECK(!counter_try());
+		CHECK_EQ(errno, ENOMEM);
+		CHECK_EQ(live(), 0);
+	}
+	counter = counter_new(self);
+	endpoint = endpoint_new(self, &options);
+	for (int nth = 1; nth <= 2; nth++) {
+		model_ask(self->model, "inject op=attach_counter nth=%d action=fail status=5", nth);
+		CHECK_EQ(verbs.attach(endpoint->qp, counter, &attr), EINVAL);
+	}
+	CHECK_EQ(verbs.attach(endpoint->qp, counter, &attr), 0);
+	CHECK_EQ(endpoint_destroy(endpoint), 0);
+	model_ask(self->model, "inject op=destroy_counter action=fail status=7");
+	CHECK_EQ(verbs.destroy(counter), EBUSY);
+	CHECK_EQ(verbs.destroy(counter), 0);
+	CHECK_EQ(live(), 0);
+}
+
+EFA_TEST_MAIN
