@@ -161,12 +161,18 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-static void take_out(void)
+/* false: it is not there */
+static bool try_to_take_out(void)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci);
-	CHECK(write_file(path, "1"));
+	return write_file(path, "1");
+}
+
+static void take_out(void)
+{
+	CHECK(try_to_take_out());
 }
 
 static void *rescan(void *unused)
@@ -245,13 +251,13 @@ static void pull_while_probing(bool noticed)
 
 	(void)noticed;
 	take_out();
-	start = now_ms();
 	LAB_NEED(!pthread_create(&thread, NULL, rescan, NULL), "pthread_create");
 	usleep(lab_random(&dice) % probe_us);
 	model_ask(self->model, "gone");
 	pthread_join(thread, &ok);
 	CHECK(ok);
-	take_out();
+	/* the bus has not found it if it went that early */
+	try_to_take_out();
 	model_ask(self->model, "back");
 	start = now_ms();
 	put_in();
