@@ -9,7 +9,11 @@
 #include "lib/efa_test.h"
 #include "lib/log.h"
 #include "lib/memory.h"
+#include "lib/stock_abi.h"
 #include "lib/uverbs.h"
+#ifdef HAS_STOCK_ABI
+#include <rdma/efa-abi.h>
+#endif
 
 #define ALL_USER_CAPS	(DVQ_EFA_USER_TX_BATCH | DVQ_EFA_USER_MIN_SQ_WR)
 
@@ -159,6 +163,104 @@ EFA_TEST(context_answer_that_cannot_be_written)
 	uars = live("uar");
 	CHECK_EQ(open_with(&data), -EFAULT);
 	CHECK_EQ(live("uar"), uars);
+}
+
+/* field by field and value by value what the kernel's own header says (F-85) */
+EFA_TEST(f85_layouts_of_the_stock_abi)
+{
+#ifdef HAS_STOCK_ABI
+	SAME(dvq_efa_ucontext_req, supported_caps, efa_ibv_alloc_ucontext_cmd, supported_caps);
+	SAME(dvq_efa_ucontext_req, reserved_20, efa_ibv_alloc_ucontext_cmd, reserved_20);
+	SAME_SIZE(dvq_efa_ucontext_req, efa_ibv_alloc_ucontext_cmd);
+	SAME(dvq_efa_ucontext_resp, comp_mask, efa_ibv_alloc_ucontext_resp, comp_mask);
+	SAME(dvq_efa_ucontext_resp, cmds_supp_udata_mask, efa_ibv_alloc_ucontext_resp,
+	     cmds_supp_udata_mask);
+	SAME(dvq_efa_ucontext_resp, sub_cqs_per_cq, efa_ibv_alloc_ucontext_resp, sub_cqs_per_cq);
+	SAME(dvq_efa_ucontext_resp, inline_buf_size, efa_ibv_alloc_ucontext_resp, inline_buf_size);
+	SAME(dvq_efa_ucontext_resp, max_llq_size, efa_ibv_alloc_ucontext_resp, max_llq_size);
+	SAME(dvq_efa_ucontext_resp, max_tx_batch, efa_ibv_alloc_ucontext_resp, max_tx_batch);
+	SAME(dvq_efa_ucontext_resp, min_sq_wr, efa_ibv_alloc_ucontext_resp, min_sq_wr);
+	SAME(dvq_efa_ucontext_resp, inline_buf_size_ex, efa_ibv_alloc_ucontext_resp, inline_buf_size_ex);
+	SAME(dvq_efa_ucontext_resp, reserved_b0, efa_ibv_alloc_ucontext_resp, reserved_b0);
+	SAME_SIZE(dvq_efa_ucontext_resp, efa_ibv_alloc_ucontext_resp);
+	SAME(dvq_efa_device_resp, comp_mask, efa_ibv_ex_query_device_resp, comp_mask);
+	SAME(dvq_efa_device_resp, max_sq_wr, efa_ibv_ex_query_device_resp, max_sq_wr);
+	SAME(dvq_efa_device_resp, max_rq_wr, efa_ibv_ex_query_device_resp, max_rq_wr);
+	SAME(dvq_efa_device_resp, max_sq_sge, efa_ibv_ex_query_device_resp, max_sq_sge);
+	SAME(dvq_efa_device_resp, max_rq_sge, efa_ibv_ex_query_device_resp, max_rq_sge);
+	SAME(dvq_efa_device_resp, max_rdma_size, efa_ibv_ex_query_device_resp, max_rdma_size);
+	SAME(dvq_efa_device_resp, device_caps, efa_ibv_ex_query_device_resp, device_caps);
+	SAME_SIZE(dvq_efa_device_resp, efa_ibv_ex_query_device_resp);
+	SAME(dvq_efa_pd_resp, comp_mask, efa_ibv_alloc_pd_resp, comp_mask);
+	SAME(dvq_efa_pd_resp, pdn, efa_ibv_alloc_pd_resp, pdn);
+	SAME(dvq_efa_pd_resp, reserved_30, efa_ibv_alloc_pd_resp, reserved_30);
+	SAME_SIZE(dvq_efa_pd_resp, efa_ibv_alloc_pd_resp);
+	SAME(dvq_efa_ah_resp, comp_mask, efa_ibv_create_ah_resp, comp_mask);
+	SAME(dvq_efa_ah_resp, ah_num, efa_ibv_create_ah_resp, efa_address_handle);
+	SAME(dvq_efa_ah_resp, reserved_30, efa_ibv_create_ah_resp, reserved_30);
+	SAME_SIZE(dvq_efa_ah_resp, efa_ibv_create_ah_resp);
+	SAME(dvq_efa_cq_req, comp_mask, efa_ibv_create_cq, comp_mask);
+	SAME(dvq_efa_cq_req, cq_entry_size, efa_ibv_create_cq, cq_entry_size);
+	SAME(dvq_efa_cq_req, num_sub_cqs, efa_ibv_create_cq, num_sub_cqs);
+	SAME(dvq_efa_cq_req, flags, efa_ibv_create_cq, flags);
+	SAME(dvq_efa_cq_req, reserved_58, efa_ibv_create_cq, reserved_58);
+	SAME_SIZE(dvq_efa_cq_req, efa_ibv_create_cq);
+	SAME(dvq_efa_cq_resp, comp_mask, efa_ibv_create_cq_resp, comp_mask);
+	SAME(dvq_efa_cq_resp, reserved_20, efa_ibv_create_cq_resp, reserved_20);
+	SAME(dvq_efa_cq_resp, q_mmap_key, efa_ibv_create_cq_resp, q_mmap_key);
+	SAME(dvq_efa_cq_resp, q_mmap_size, efa_ibv_create_cq_resp, q_mmap_size);
+	SAME(dvq_efa_cq_resp, cq_idx, efa_ibv_create_cq_resp, cq_idx);
+	SAME(dvq_efa_cq_resp, reserved_d0, efa_ibv_create_cq_resp, reserved_d0);
+	SAME(dvq_efa_cq_resp, db_off, efa_ibv_create_cq_resp, db_off);
+	SAME(dvq_efa_cq_resp, db_mmap_key, efa_ibv_create_cq_resp, db_mmap_key);
+	SAME_SIZE(dvq_efa_cq_resp, efa_ibv_create_cq_resp);
+	SAME(dvq_efa_qp_req, comp_mask, efa_ibv_create_qp, comp_mask);
+	SAME(dvq_efa_qp_req, rq_ring_size, efa_ibv_create_qp, rq_ring_size);
+	SAME(dvq_efa_qp_req, sq_ring_size, efa_ibv_create_qp, sq_ring_size);
+	SAME(dvq_efa_qp_req, driver_qp_type, efa_ibv_create_qp, driver_qp_type);
+	SAME(dvq_efa_qp_req, flags, efa_ibv_create_qp, flags);
+	SAME(dvq_efa_qp_req, sl, efa_ibv_create_qp, sl);
+	SAME(dvq_efa_qp_req, reserved_98, efa_ibv_create_qp, reserved_98);
+	SAME_SIZE(dvq_efa_qp_req, efa_ibv_create_qp);
+	SAME(dvq_efa_qp_resp, comp_mask, efa_ibv_create_qp_resp, comp_mask);
+	SAME(dvq_efa_qp_resp, rq_db_offset, efa_ibv_create_qp_resp, rq_db_offset);
+	SAME(dvq_efa_qp_resp, sq_db_offset, efa_ibv_create_qp_resp, sq_db_offset);
+	SAME(dvq_efa_qp_resp, llq_desc_offset, efa_ibv_create_qp_resp, llq_desc_offset);
+	SAME(dvq_efa_qp_resp, rq_mmap_key, efa_ibv_create_qp_resp, rq_mmap_key);
+	SAME(dvq_efa_qp_resp, rq_mmap_size, efa_ibv_create_qp_resp, rq_mmap_size);
+	SAME(dvq_efa_qp_resp, rq_db_mmap_key, efa_ibv_create_qp_resp, rq_db_mmap_key);
+	SAME(dvq_efa_qp_resp, sq_db_mmap_key, efa_ibv_create_qp_resp, sq_db_mmap_key);
+	SAME(dvq_efa_qp_resp, llq_desc_mmap_key, efa_ibv_create_qp_resp, llq_desc_mmap_key);
+	SAME(dvq_efa_qp_resp, send_sub_cq_idx, efa_ibv_create_qp_resp, send_sub_cq_idx);
+	SAME(dvq_efa_qp_resp, recv_sub_cq_idx, efa_ibv_create_qp_resp, recv_sub_cq_idx);
+	SAME(dvq_efa_qp_resp, reserved_1e0, efa_ibv_create_qp_resp, reserved_1e0);
+	SAME_SIZE(dvq_efa_qp_resp, efa_ibv_create_qp_resp);
+	SAME_VALUE(DVQ_EFA_ABI_VERSION, EFA_UVERBS_ABI_VERSION);
+	SAME_VALUE(DVQ_EFA_USER_TX_BATCH, EFA_ALLOC_UCONTEXT_CMD_SUPP_CAPS_TX_BATCH);
+	SAME_VALUE(DVQ_EFA_USER_MIN_SQ_WR, EFA_ALLOC_UCONTEXT_CMD_SUPP_CAPS_MIN_SQ_WR);
+	SAME_VALUE(DVQ_EFA_CMD_QUERY_DEVICE, EFA_USER_CMDS_SUPP_UDATA_QUERY_DEVICE);
+	SAME_VALUE(DVQ_EFA_CMD_CREATE_AH, EFA_USER_CMDS_SUPP_UDATA_CREATE_AH);
+	SAME_VALUE(DVQ_EFA_CQ_CHANNEL, EFA_CREATE_CQ_WITH_COMPLETION_CHANNEL);
+	SAME_VALUE(DVQ_EFA_CQ_SGID, EFA_CREATE_CQ_WITH_SGID);
+	SAME_VALUE(DVQ_EFA_CQ_RESP_DB, EFA_CREATE_CQ_RESP_DB_OFF);
+	SAME_VALUE(DVQ_EFA_QP_SRD, EFA_QP_DRIVER_TYPE_SRD);
+	SAME_VALUE(DVQ_EFA_QP_UNSOLICITED, EFA_CREATE_QP_WITH_UNSOLICITED_WRITE_RECV);
+	SAME_VALUE(DVQ_EFA_DEVICE_RDMA_READ, EFA_QUERY_DEVICE_CAPS_RDMA_READ);
+	SAME_VALUE(DVQ_EFA_DEVICE_RNR_RETRY, EFA_QUERY_DEVICE_CAPS_RNR_RETRY);
+	SAME_VALUE(DVQ_EFA_DEVICE_CQ_NOTIFICATIONS, EFA_QUERY_DEVICE_CAPS_CQ_NOTIFICATIONS);
+	SAME_VALUE(DVQ_EFA_DEVICE_CQ_WITH_SGID, EFA_QUERY_DEVICE_CAPS_CQ_WITH_SGID);
+	SAME_VALUE(DVQ_EFA_DEVICE_DATA_POLLING_128, EFA_QUERY_DEVICE_CAPS_DATA_POLLING_128);
+	SAME_VALUE(DVQ_EFA_DEVICE_RDMA_WRITE, EFA_QUERY_DEVICE_CAPS_RDMA_WRITE);
+	SAME_VALUE(DVQ_EFA_DEVICE_UNSOLICITED, EFA_QUERY_DEVICE_CAPS_UNSOLICITED_WRITE_RECV);
+	SAME_VALUE(DVQ_EFA_DEVICE_CQ_WITH_EXT_MEM, EFA_QUERY_DEVICE_CAPS_CQ_WITH_EXT_MEM);
+	SAME_VALUE(DVQ_EFA_MR_IC_RECV, EFA_QUERY_MR_VALIDITY_RECV_IC_ID);
+	SAME_VALUE(DVQ_EFA_MR_IC_RDMA_READ, EFA_QUERY_MR_VALIDITY_RDMA_READ_IC_ID);
+	SAME_VALUE(DVQ_EFA_MR_IC_RDMA_RECV, EFA_QUERY_MR_VALIDITY_RDMA_RECV_IC_ID);
+	SAME_VALUE(DVQ_EFA_METHOD_MR_QUERY, EFA_IB_METHOD_MR_QUERY);
+	SAME_VALUE(DVQ_EFA_ATTR_MR_QUERY_HANDLE, EFA_IB_ATTR_QUERY_MR_HANDLE);
+#else
+	SKIP("the distribution's <rdma/efa-abi.h> is older than this ABI");
+#endif
 }
 
 /* by this number a library decides whether it knows the driver (F-84) */

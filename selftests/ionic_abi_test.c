@@ -7,7 +7,11 @@
 
 #include "lib/ionic_test.h"
 #include "lib/memory.h"
+#include "lib/stock_abi.h"
 #include "lib/uverbs.h"
+#ifdef HAS_STOCK_ABI
+#include <rdma/ionic-abi.h>
+#endif
 
 #define UNTOUCHED	0xaa
 
@@ -104,6 +108,81 @@ IONIC_TEST(f66_context_requests_of_other_lengths)
 	req[7] = 1;
 	CHECK_EQ(uv_get_context(uv_open(self), &(struct uv_data) { req, 32, &resp, 40 }),
 		 -EOPNOTSUPP);
+}
+
+/* field by field and value by value what the kernel's own header says (F-85) */
+IONIC_TEST(f85_layouts_of_the_stock_abi)
+{
+#ifdef HAS_STOCK_ABI
+	SAME(dvq_ionic_ctx_req, reserved_0, ionic_ctx_req, rsvd);
+	SAME_SIZE(dvq_ionic_ctx_req, ionic_ctx_req);
+	SAME(dvq_ionic_ctx_resp, reserved_0, ionic_ctx_resp, rsvd);
+	SAME(dvq_ionic_ctx_resp, page_shift, ionic_ctx_resp, page_shift);
+	SAME(dvq_ionic_ctx_resp, dbell_offset, ionic_ctx_resp, dbell_offset);
+	SAME(dvq_ionic_ctx_resp, version, ionic_ctx_resp, version);
+	SAME(dvq_ionic_ctx_resp, qp_opcodes, ionic_ctx_resp, qp_opcodes);
+	SAME(dvq_ionic_ctx_resp, admin_opcodes, ionic_ctx_resp, admin_opcodes);
+	SAME(dvq_ionic_ctx_resp, sq_qtype, ionic_ctx_resp, sq_qtype);
+	SAME(dvq_ionic_ctx_resp, rq_qtype, ionic_ctx_resp, rq_qtype);
+	SAME(dvq_ionic_ctx_resp, cq_qtype, ionic_ctx_resp, cq_qtype);
+	SAME(dvq_ionic_ctx_resp, admin_qtype, ionic_ctx_resp, admin_qtype);
+	SAME(dvq_ionic_ctx_resp, max_stride, ionic_ctx_resp, max_stride);
+	SAME(dvq_ionic_ctx_resp, max_spec, ionic_ctx_resp, max_spec);
+	SAME(dvq_ionic_ctx_resp, udma_count, ionic_ctx_resp, udma_count);
+	SAME(dvq_ionic_ctx_resp, expdb_mask, ionic_ctx_resp, expdb_mask);
+	SAME(dvq_ionic_ctx_resp, expdb_qtypes, ionic_ctx_resp, expdb_qtypes);
+	SAME(dvq_ionic_ctx_resp, reserved_e8, ionic_ctx_resp, rsvd2);
+	/* what upstream has proposed comes behind */
+	CHECK_EQ(offsetof(struct dvq_ionic_ctx_resp, phc_offset), sizeof(struct ionic_ctx_resp));
+	SAME(dvq_ionic_ring, addr, ionic_qdesc, addr);
+	SAME(dvq_ionic_ring, size, ionic_qdesc, size);
+	SAME(dvq_ionic_ring, mask, ionic_qdesc, mask);
+	SAME(dvq_ionic_ring, depth_log2, ionic_qdesc, depth_log2);
+	SAME(dvq_ionic_ring, stride_log2, ionic_qdesc, stride_log2);
+	SAME_SIZE(dvq_ionic_ring, ionic_qdesc);
+	SAME(dvq_ionic_cq_req, ring, ionic_cq_req, cq);
+	SAME(dvq_ionic_cq_req, udma_mask, ionic_cq_req, udma_mask);
+	SAME(dvq_ionic_cq_req, reserved_108, ionic_cq_req, rsvd);
+	SAME_SIZE(dvq_ionic_cq_req, ionic_cq_req);
+	SAME(dvq_ionic_cq_resp, cqid, ionic_cq_resp, cqid);
+	SAME(dvq_ionic_cq_resp, udma_mask, ionic_cq_resp, udma_mask);
+	SAME(dvq_ionic_cq_resp, reserved_48, ionic_cq_resp, rsvd);
+	SAME_SIZE(dvq_ionic_cq_resp, ionic_cq_resp);
+	SAME(dvq_ionic_qp_req, sq, ionic_qp_req, sq);
+	SAME(dvq_ionic_qp_req, rq, ionic_qp_req, rq);
+	SAME(dvq_ionic_qp_req, sq_spec, ionic_qp_req, sq_spec);
+	SAME(dvq_ionic_qp_req, rq_spec, ionic_qp_req, rq_spec);
+	SAME(dvq_ionic_qp_req, sq_cmb, ionic_qp_req, sq_cmb);
+	SAME(dvq_ionic_qp_req, rq_cmb, ionic_qp_req, rq_cmb);
+	SAME(dvq_ionic_qp_req, udma_mask, ionic_qp_req, udma_mask);
+	SAME(dvq_ionic_qp_req, reserved_128, ionic_qp_req, rsvd);
+	SAME_SIZE(dvq_ionic_qp_req, ionic_qp_req);
+	SAME(dvq_ionic_qp_resp, qpid, ionic_qp_resp, qpid);
+	SAME(dvq_ionic_qp_resp, sq_cmb, ionic_qp_resp, sq_cmb);
+	SAME(dvq_ionic_qp_resp, rq_cmb, ionic_qp_resp, rq_cmb);
+	SAME(dvq_ionic_qp_resp, udma_idx, ionic_qp_resp, udma_idx);
+	SAME(dvq_ionic_qp_resp, reserved_38, ionic_qp_resp, rsvd);
+	SAME(dvq_ionic_qp_resp, sq_cmb_offset, ionic_qp_resp, sq_cmb_offset);
+	SAME(dvq_ionic_qp_resp, rq_cmb_offset, ionic_qp_resp, rq_cmb_offset);
+	SAME_SIZE(dvq_ionic_qp_resp, ionic_qp_resp);
+	SAME(dvq_ionic_ah_resp, ahid, ionic_ah_resp, ahid);
+	SAME(dvq_ionic_ah_resp, reserved_20, ionic_ah_resp, pad);
+	SAME_SIZE(dvq_ionic_ah_resp, ionic_ah_resp);
+	SAME_VALUE(DVQ_IONIC_ABI_VERSION, IONIC_ABI_VERSION);
+	SAME_VALUE(DVQ_IONIC_EXPDB_64, IONIC_EXPDB_64);
+	SAME_VALUE(DVQ_IONIC_EXPDB_128, IONIC_EXPDB_128);
+	SAME_VALUE(DVQ_IONIC_EXPDB_256, IONIC_EXPDB_256);
+	SAME_VALUE(DVQ_IONIC_EXPDB_512, IONIC_EXPDB_512);
+	SAME_VALUE(DVQ_IONIC_EXPDB_SQ, IONIC_EXPDB_SQ);
+	SAME_VALUE(DVQ_IONIC_EXPDB_RQ, IONIC_EXPDB_RQ);
+	SAME_VALUE(DVQ_IONIC_CMB_ENABLE, IONIC_CMB_ENABLE);
+	SAME_VALUE(DVQ_IONIC_CMB_REQUIRE, IONIC_CMB_REQUIRE);
+	SAME_VALUE(DVQ_IONIC_CMB_EXPDB, IONIC_CMB_EXPDB);
+	SAME_VALUE(DVQ_IONIC_CMB_WC, IONIC_CMB_WC);
+	SAME_VALUE(DVQ_IONIC_CMB_UC, IONIC_CMB_UC);
+#else
+	SKIP("the distribution's <rdma/ionic-abi.h> is older than this ABI");
+#endif
 }
 
 /* by this number a library decides whether it knows the driver (F-84) */
