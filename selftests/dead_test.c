@@ -227,7 +227,7 @@ EFA_TEST(f48_answer_too_late)
 }
 
 /* Commands that hand memory to the device: it must be out of reach before the verb returns. */
-EFA_TEST(creation_not_answered)
+EFA_TEST(f57_creation_not_answered)
 {
 	struct bench bench = bench_new();
 	uint32_t handle;
@@ -238,7 +238,7 @@ EFA_TEST(creation_not_answered)
 	expect_dead(&bench);
 }
 
-EFA_TEST(registration_not_answered)
+EFA_TEST(f57_registration_not_answered)
 {
 	struct bench bench = bench_new();
 	struct ib_uverbs_reg_mr_resp mr;
@@ -249,7 +249,7 @@ EFA_TEST(registration_not_answered)
 	expect_dead(&bench);
 }
 
-EFA_TEST(destruction_not_answered)
+EFA_TEST(f57_destruction_not_answered)
 {
 	struct bench bench = bench_new();
 

@@ -319,7 +319,7 @@ IONIC_TEST(all_signalled)
 }
 
 /* the first 40 bytes of a datagram's buffer are the header: addresses of both sides */
-IONIC_TEST(header_of_a_datagram)
+IONIC_TEST(f77_header_of_a_datagram)
 {
 	struct duo duo = duo_new(&(struct endpoint_options) { .transport = UD });
 	struct buffer *from = buffer_new(duo.a->pd, 64, 0);
@@ -336,7 +336,7 @@ IONIC_TEST(header_of_a_datagram)
 }
 
 /* replies to whoever sent: the address in the completion and in the header is enough */
-IONIC_TEST(reply_to_a_datagram)
+IONIC_TEST(f77_reply_to_a_datagram)
 {
 	struct duo duo = duo_new(&(struct endpoint_options) { .transport = UD });
 	struct buffer *a = buffer_new(duo.a->pd, 256, IBV_ACCESS_LOCAL_WRITE);

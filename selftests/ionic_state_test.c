@@ -355,7 +355,7 @@ static void expect_header(const struct endpoint *endpoint)
 		lab_note(__FILE__, __LINE__, "no %s in '%s'", want, text);
 }
 
-IONIC_TEST(addresses_in_the_header)
+IONIC_TEST(f65_addresses_in_the_header)
 {
 	struct duo duo;
 

@@ -609,7 +609,7 @@ static void datagram(struct rqp *to, size_t len, uint32_t qkey)
 	test_run();
 }
 
-TEST(datagrams_come_with_their_header)
+TEST(f77_datagrams_come_with_their_header)
 {
 	const struct ionic_cqe *cqe;
 	const uint8_t *got;
