@@ -250,6 +250,19 @@ test_f49_each_event_queue_refused()
 	done
 }
 
+# Somebody has forbidden the device interrupts.
+test_f49_no_interrupt_vectors()
+{
+	local msi=/sys/bus/pci/devices/$pci/msi_bus
+
+	echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; return; }
+	echo 0 > "$msi" || fail 'interrupts cannot be forbidden'
+	equal 'the answer to bind' "$(bind)" "$invalid"
+	check_quiet
+	echo 1 > "$msi"
+	recover
+}
+
 test_f49_query_not_answered()
 {
 	model "$name" set admin_timeout=2 > /dev/null
@@ -359,7 +372,7 @@ test_f62_link_speed()
 	model "$name" set link_gbps=400 > /dev/null
 }
 
-test_registration_fails()
+test_f49_registration_fails()
 {
 	# the core asks for the port's counters when it registers the device
 	refused 'Cannot allocate memory' 2 inject op=get_stats action=fail status=1
