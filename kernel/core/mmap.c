@@ -9,6 +9,8 @@
  * have several contexts of one device open.
  */
 #include <linux/mm.h>
+#include <linux/personality.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "core.h"
