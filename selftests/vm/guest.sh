@@ -36,6 +36,13 @@ write_guest()
 
 	mkdir -p "$dir/out"
 	write_modules "$dir"
+	# for a kernel that boots itself again, which takes it as it was packed
+	case " $append " in
+	*' dvq.again '*)
+		cp "$image_dir"/root/boot/vmlinuz-* "$dir/kernel"
+		cp "$kernel_dir/initrd" "$dir/"
+		;;
+	esac
 	if [ "$guests" = 2 ]; then
 		address=10.99.0.$(($1 + 1))
 		peer=10.99.0.$((2 - $1))

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Another kernel is booted from the running one below traffic: the device is reset before that, so that it
+# no longer reaches memory that is the other kernel's, and is found in order by it. Runs twice: in the first
+# kernel it boots the second, which starts everything anew, and tells.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+
+here=${BASH_SOURCE[0]%/*}
+word=dvq.kexec
+run=$(sed -n 's/.*dvq\.run=\([^ ]*\).*/\1/p' /proc/cmdline)
+resets=${DVQ_OUT:-/nowhere}/resets
+
+model_present || skip_all 'boots another kernel: that is for modelled adapters only'
+[ -d "${DVQ_OUT:-/nowhere}" ] || skip_all 'needs a directory that outlives the kernel: run it by selftests/vm/run'
+need_adapter efa
+gid=$(cat "/sys/class/infiniband/$self/ports/1/gids/0")
+name=$(model '*' list | tr ';' '\n' | awk -v gid="$gid" '$3 == gid { print $1 }')
+[ -n "$name" ] || skip_all "the model has no adapter with the GID of $self"
+
+# Large writes in both directions, as fast as they go, for as long as there is a kernel.
+traffic()
+{
+	while :; do
+		"$DVQ_BUILD/selftests/rdma_test" write_of_64_mib
+	done > /dev/null 2>&1
+}
+
+first_kernel()
+{
+	[ -r "$run/initrd" ] || skip_all 'has no kernel to boot: run the guest with --append dvq.again'
+	cp "$run/initrd" "$run/kernel" /run/
+	stat "$name" resets > "$resets"
+	# traffic takes the control channel, and gives it back to nobody
+	exec {tap_port}>&-
+	traffic &
+	sleep 3
+	"$here/lib/kexec.py" /run/kernel /run/initrd "$(cat /proc/cmdline) $word"
+	echo 'Bail out! the kernel does not boot another one'
+	exit 1
+}
+
+grep -qw $word /proc/cmdline || first_kernel
+
+# One reset by the kernel that ended, one by this one's probe.
+test_f54_reset_before_the_next_kernel()
+{
+	equal 'resets' "$(($(stat "$name" resets) - $(cat "$resets")))" 2
+	[ "$(stat "$name" wqes_write)" -gt 0 ] || fail 'there was no traffic'
+}
+
+test_no_violation() { expect_no_violation; }
+
+# The last one, as the channel to the model is one program's at a time.
+test_f54_next_kernel_finds_it_in_order()
+{
+	local device
+
+	for device in $(adapters_of efa); do
+		ibv_devinfo -d "$device" > /dev/null || fail "$device does not work"
+	done
+	exec {tap_port}>&-
+	"$DVQ_BUILD/selftests/data_test" send_by_wr_srd > "$DVQ_OUT/data_test.log" || {
+		sed 's/^/# /' "$DVQ_OUT/data_test.log"
+		fail 'a send does not arrive'
+	}
+}
+
+tap_run "$@"
