@@ -28,6 +28,20 @@ traffic()
 	done > /dev/null 2>&1
 }
 
+# The timer by which a kernel finds out how fast its clock runs is not as it was at power-on.
+clock()
+{
+	dmesg | awk '/tsc: (Detected|Refined TSC clocksource calibration:) [0-9.]+ MHz/ {
+		for (i = 1; i < NF; i++)
+			if ($(i + 1) ~ /^MHz/)
+				khz = $i * 1000
+	}
+	END {
+		if (khz)
+			printf "tsc_early_khz=%d", khz
+	}'
+}
+
 first_kernel()
 {
 	[ -r "$run/initrd" ] || skip_all 'has no kernel to boot: run the guest with --append dvq.again'
@@ -37,7 +51,7 @@ first_kernel()
 	exec {tap_port}>&-
 	traffic &
 	sleep 3
-	"$here/lib/kexec.py" /run/kernel /run/initrd "$(cat /proc/cmdline) $word"
+	"$here/lib/kexec.py" /run/kernel /run/initrd "$(cat /proc/cmdline) $word $(clock)"
 	echo 'Bail out! the kernel does not boot another one'
 	exit 1
 }
