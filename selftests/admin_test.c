@@ -290,7 +290,7 @@ EFA_TEST(f48_answer_given_twice)
 }
 
 /* Whatever the command is. */
-EFA_TEST(odd_answers_of_every_command)
+EFA_TEST(f48_odd_answers_of_every_command)
 {
 	static const char *const faults[] = { "delay ms=150", "dup" };
 	struct bench bench = bench_new();

@@ -400,7 +400,7 @@ static void expect_death(const struct call *call, const char *fault, int result)
 	lab_drop_all();
 }
 
-EFA_TEST(every_command_not_answered)
+EFA_TEST(f57_every_command_not_answered)
 {
 	char fault[64];
 
@@ -411,7 +411,7 @@ EFA_TEST(every_command_not_answered)
 	}
 }
 
-EFA_TEST(every_answer_damaged)
+EFA_TEST(f57_every_answer_damaged)
 {
 	char fault[64];
 
@@ -438,7 +438,7 @@ static void expect_refusal_elsewhere(void)
 }
 
 /* Under the id of an earlier command; of another slot; with a refusal on top; never fetched. */
-EFA_TEST(answer_for_somebody_else)
+EFA_TEST(f48_answer_for_somebody_else)
 {
 	static const char *const faults[] = {
 		"answer_id action=corrupt", "answer_id action=fail status=1",
@@ -453,7 +453,7 @@ EFA_TEST(answer_for_somebody_else)
 }
 
 /* Objects that cannot be, by an answer that is whole. */
-EFA_TEST(answer_of_nonsense)
+EFA_TEST(f48_answer_of_nonsense)
 {
 	allow_seconds(300);
 	expect_death(&calls[3], "answer_body action=fail status=255", -EIO);
@@ -462,7 +462,7 @@ EFA_TEST(answer_of_nonsense)
 }
 
 /* It leaves the bus while it carries out a command. */
-EFA_TEST(gone_in_the_middle_of_a_command)
+EFA_TEST(f79_gone_in_the_middle_of_a_command)
 {
 	char fault[64];
 
@@ -474,7 +474,7 @@ EFA_TEST(gone_in_the_middle_of_a_command)
 }
 
 /* A process goes away, and in the middle of its cleaning up the device does; also at the last step. */
-EFA_TEST(gone_while_a_file_is_closed)
+EFA_TEST(f79_gone_while_a_file_is_closed)
 {
 	static const char *const commands[] = {
 		"destroy_qp", "destroy_cq", "dereg_mr", "destroy_ah", "dealloc_pd", "dealloc_uar",

@@ -119,7 +119,7 @@ test_f49_registers_not_answered()
 
 # Those of the reset, of the versions and of the readiness. The two in between watch the reset, which a
 # read that fails does not end.
-test_each_register()
+test_f49_each_register()
 {
 	local n resets
 
@@ -274,7 +274,7 @@ test_f49_query_not_answered()
 }
 
 # The device leaves the bus at each step, and comes back.
-test_gone_at_each_step()
+test_f49_f79_gone_at_each_step()
 {
 	local n
 
