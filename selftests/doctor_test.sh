@@ -116,7 +116,7 @@ test_module_not_installed()
 	expect_again
 }
 
-test_module_of_another_kernel()
+test_f82_module_of_another_kernel()
 {
 	local dir=/lib/modules/6.0.0-other/updates/dkms
 
@@ -228,7 +228,7 @@ test_no_node()
 	expect_health
 }
 
-test_another_abi()
+test_f84_another_abi()
 {
 	local file=/sys/bus/pci/devices/$pci/infiniband_verbs/$uverbs/abi_version other
 
