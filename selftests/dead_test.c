@@ -174,6 +174,14 @@ static void expect_dead(struct bench *bench)
 	destroy_all(bench);
 }
 
+static uint64_t reset_reason(void)
+{
+	struct model_stats stats;
+
+	model_stats(self->model, &stats);
+	return model_stat(&stats, "reset_reason");
+}
+
 /* It was reset, so it has forgotten everything. */
 static void expect_reset(const struct bench *bench)
 {
@@ -199,6 +207,7 @@ EFA_TEST(f79_command_not_answered)
 	model_ask(self->model, "inject op=alloc_pd action=drop");
 	CHECK_EQ(pd_once(&bench), -ETIME);
 	expect_reset(&bench);
+	CHECK_EQ(reset_reason(), 2);	/* admin timeout */
 	expect_dead(&bench);
 }
 
@@ -452,6 +461,17 @@ EFA_TEST(f48_answer_for_somebody_else)
 	expect_refusal_elsewhere();
 }
 
+static void expect_halt(void)
+{
+	struct bench bench = bench_new();
+
+	model_ask(self->model, "inject op=answer_body action=fail status=255");
+	CHECK_EQ(run_qp(&bench), -EIO);
+	CHECK_EQ(reset_reason(), 4);
+	lab_drop_all();
+	CHECK_EQ(reset_reason(), 0);
+}
+
 /* Objects that cannot be, by an answer that is whole. */
 EFA_TEST(f48_answer_of_nonsense)
 {
@@ -459,6 +479,8 @@ EFA_TEST(f48_answer_of_nonsense)
 	expect_death(&calls[3], "answer_body action=fail status=255", -EIO);
 	expect_death(&calls[4], "answer_body action=fail status=255", -EIO);
 	expect_death(&calls[4], "answer_body action=corrupt", -EIO);
+	/* by the driver, from an invalid state; then by its next probe */
+	expect_halt();
 }
 
 /* It leaves the bus while it carries out a command. */
@@ -775,6 +797,7 @@ EFA_TEST(unbound)
 	CHECK(write_file(DRIVER "/unbind", pci));
 	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
 	expect_reset(&bench);
+	CHECK_EQ(reset_reason(), 0);
 	/* through their commands, not by the reset alone */
 	model_stats(self->model, &now);
 	CHECK_EQ(model_delta(self->model, &bench.before, "admin_destroy_qp"), 1);

@@ -294,6 +294,26 @@ EFA_TEST(receive_into_bad_memory)
 	expect_works(&scene);
 }
 
+/* Memory that is registered and that the adapter cannot reach all the same, here and there. */
+EFA_TEST(memory_not_reached)
+{
+	struct work work;
+	struct scene scene;
+
+	need_model();
+	scene = scene_new(NULL);
+	work = send_work(&scene.duo.to_b, 1, scene.local, 0, 50);
+	model_ask(self->model, "inject op=dma_payload action=drop");
+	post_one(scene.duo.a, &work);
+	expect_error(scene.duo.a->send_cq, 1, IBV_WC_LOC_PROT_ERR, DEVICE_INVALID_LKEY);
+	model_ask(peer->model, "inject op=dma_payload action=drop");
+	post_recv_one(scene.duo.b, 2, scene.remote, 0, 100);
+	post_one(scene.duo.a, &work);
+	expect_error(scene.duo.a->send_cq, 1, IBV_WC_BAD_RESP_ERR, DEVICE_BAD_STATUS);
+	expect_error(scene.duo.b->recv_cq, 2, IBV_WC_LOC_PROT_ERR, DEVICE_INVALID_LKEY);
+	expect_works(&scene);
+}
+
 /* ---- remote memory ------------------------------------------------------- */
 
 static void bad_remote(struct scene *scene, const struct work *work)

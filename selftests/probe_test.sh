@@ -72,6 +72,8 @@ refused()
 	have=$(bind)
 	[ "$have" = "$message" ] || fail "with '$*': '${have:-success}', wanted '$message'"
 	equal "with '$*': resets" "$(($(stat "$name" resets) - before))" "$resets"
+	# the second one, after a failure, says that it was one
+	[ "$resets" != 2 ] || equal "with '$*': reason" "$(stat "$name" reset_reason)" 3
 	check_quiet
 }
 
@@ -271,6 +273,50 @@ test_f49_query_not_answered()
 	refused 'Timer expired' 2 inject op=create_eq nth=1 action=drop
 	recover
 	model "$name" set admin_timeout="$admin_timeout" > /dev/null
+}
+
+# within MORE LESS COMMAND...: it takes at least MORE seconds and less than LESS
+within()
+{
+	local more=$1 less=$2 before=$SECONDS took
+
+	shift 2
+	"$@" > /dev/null 2>&1
+	took=$((SECONDS - before))
+	if [ "$took" -lt "$more" ] || [ "$took" -ge "$less" ]; then
+		fail "'$*' takes $took s, wanted $more to $less s"
+	fi
+}
+
+rebind()
+{
+	echo "$pci" > "$driver"/unbind || fail 'unbinding failed'
+	equal 'the answer to bind' "$(bind)" ''
+}
+
+# What the device advises, in milliseconds each: the time of a command, where else it would be 30 s; of
+# looking for an answer without an interrupt, else 0.1 s; of a register read, else 0.5 s.
+test_hints()
+{
+	local before
+
+	model "$name" set admin_timeout=0 admin_hint=2000 > /dev/null
+	rebind
+	model "$name" inject op=alloc_uar action=drop > /dev/null
+	within 1 20 ibv_devinfo -d "$device"
+	model "$name" set admin_hint=0 poll_hint=4000 keepalive_ms=0 > /dev/null
+	rebind
+	sleep 1.5	# a keep-alive may be under way
+	model "$name" inject op=admin_irq action=drop > /dev/null
+	within 3 30 ibv_devinfo -d "$device"
+	model "$name" set poll_hint=0 keepalive_ms=1000 mmio_hint=3000 > /dev/null
+	rebind
+	model "$name" inject op=reg_read action=drop > /dev/null
+	before=$SECONDS
+	echo "$pci" > "$driver"/unbind
+	[ $((SECONDS - before)) -ge 2 ] || fail "a register read takes $((SECONDS - before)) s"
+	model "$name" set mmio_hint=0 admin_timeout="$admin_timeout" > /dev/null
+	recover
 }
 
 # The device leaves the bus at each step, and comes back.
