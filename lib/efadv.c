@@ -171,7 +171,7 @@ static int sq_depth(struct ibv_context *context, const struct efadv_sq_depth_att
 {
 	const bool write = attr->flags & EFADV_SQ_DEPTH_ATTR_INLINE_WRITE;
 	struct dvq_device_info info;
-	uint32_t inline_ex;
+	uint32_t inline_ex, size;
 	int ret;
 
 	ret = dvq_efa_query_device(context, &info);
@@ -183,9 +183,11 @@ static int sq_depth(struct ibv_context *context, const struct efadv_sq_depth_att
 	if (attr->max_send_sge > info.max_send_sge || attr->max_rdma_sge > info.max_rdma_sge ||
 	    attr->max_inline_data > inline_ex)
 		return -dvq_refuse(EINVAL, "more SGEs or inline data than the device takes");
-	return round_down_power_of_two(info.max_sq_bytes /
-				       (write || attr->max_inline_data > EFA_WQE_INLINE ?
-					EFA_WQE_SIZE_WIDE : EFA_WQE_SIZE));
+	size = write || attr->max_inline_data > EFA_WQE_INLINE ? EFA_WQE_SIZE_WIDE : EFA_WQE_SIZE;
+	if (info.max_tx_batch && info.max_tx_batch * EFA_WQE_SIZE < size)
+		return -dvq_refuse(EOPNOTSUPP, "an entry of %u bytes is more than the device takes at a time",
+				   size);
+	return round_down_power_of_two(info.max_sq_bytes / size);
 }
 
 DVQ_API int efadv_get_max_sq_depth(struct ibv_context *ibvctx, struct efadv_sq_depth_attr *attr,

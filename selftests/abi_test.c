@@ -659,7 +659,7 @@ static int sq_of(const struct raw *raw, uint32_t cq, uint32_t depth, uint32_t by
 	return qp_works(raw, &qp);
 }
 
-EFA_TEST(f51_qp_send_ring)
+EFA_TEST(f04_f51_qp_send_ring)
 {
 	const struct raw *raw = raw_new(self);
 	uint32_t llq = raw->context.max_llq_size, max = raw->device.max_sq_wr;
@@ -683,8 +683,10 @@ EFA_TEST(f51_qp_send_ring)
 		REFUSED(sq_of(raw, cq, raw->context.min_sq_wr / 2, raw->context.min_sq_wr * 32),
 			EINVAL);
 	CHECK_EQ(sq_of(raw, cq, max, max * 64), 0);
-	/* nothing else tells which devices have such entries */
-	if (raw->context.inline_buf_size_ex > 32)
+	/* nothing else tells which devices have such entries; F-04: they must fit a batch */
+	if (raw->context.max_tx_batch == 1)
+		REFUSED(sq_of(raw, cq, wide, wide * 128), EOPNOTSUPP);
+	else if (raw->context.inline_buf_size_ex > 32)
 		CHECK_EQ(sq_of(raw, cq, wide, wide * 128), 0);
 	CHECK_EQ(sq_of(raw, cq, 0, 0), 0);
 }

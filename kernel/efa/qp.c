@@ -10,9 +10,11 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "batch.h"
 #include "cmd.h"
 #include "efa.h"
 
+static_assert(EFA_BATCH_UNIT == EFA_WQE_SIZE);
 static_assert(sizeof(struct dvq_efa_qp_req) == 24);
 static_assert(sizeof(struct dvq_efa_qp_resp) == 64);
 static_assert(sizeof(struct efa_wqe) == EFA_WQE_SIZE);
@@ -30,7 +32,6 @@ static_assert(EFA_ADMIN_QPS_ERR == (int)IB_QPS_ERR);
 
 #define QP_FLAGS	(DVQ_EFA_QP_UNSOLICITED | DVQ_EFA_QP_64BIT_IDS)
 #define MAX_RNR_RETRY	7	/* without limit */
-#define NO_BATCH_LIMIT	65535	/* the doorbell counts in 16 bits */
 
 /* ---- what can be asked for ---------------------------------------------------------- */
 
@@ -97,6 +98,8 @@ static int check_request(struct efa_dev *dev, const struct ib_qp_init_attr *attr
 	if (!caps_are_possible(dev, &attr->cap, wqe_size(&attr->cap, req)) ||
 	    !sq_is_possible(dev, &attr->cap, req) || !rq_is_possible(dev, &attr->cap, req))
 		return -EINVAL;
+	if (!efa_batch_fits(dev->attr.max_tx_batch, wqe_size(&attr->cap, req)))
+		return -EOPNOTSUPP;
 	return 0;
 }
 
@@ -199,19 +202,6 @@ static int map_qp(struct efa_qp *qp, struct efa_ucontext *ctx,
 
 /* ---- records ---------------------------------------------------------------------- */
 
-/* Entries that may be written between two doorbells. */
-static u32 max_batch(const struct efa_attr *attr, u32 entry_size, u32 entries)
-{
-	u32 batch = NO_BATCH_LIMIT;
-
-	if (attr->max_tx_batch)
-		batch = attr->max_tx_batch * EFA_WQE_SIZE / entry_size;
-	/* A device with a least size cannot take a full ring by one doorbell. */
-	if (attr->min_sq_depth)
-		batch = min(batch, entries - 1);
-	return max(batch, 1U);
-}
-
 static void fill_sq(struct efa_dev *dev, struct efa_qp *qp, const struct dvq_efa_qp_req *req)
 {
 	struct dvq_wq_info *wq = &qp->dvq.sq;
@@ -227,7 +217,8 @@ static void fill_sq(struct efa_dev *dev, struct efa_qp *qp, const struct dvq_efa
 	wq->entry_size = wqe_size(&qp->cap, req);
 	wq->entries = qp->cap.max_send_wr;
 	wq->max_wr = wq->entries;
-	wq->max_batch = max_batch(&dev->attr, wq->entry_size, wq->entries);
+	wq->max_batch = efa_batch_max(dev->attr.max_tx_batch, dev->attr.min_sq_depth,
+				      wq->entry_size, wq->entries);
 }
 
 static void fill_rq(struct efa_qp *qp, const struct dvq_efa_qp_req *req)

@@ -328,6 +328,22 @@ TEST(f40_sq_depth)
 	fake_close(context);
 }
 
+/* entries that no batch has room for cannot be created, so there is no depth of them */
+TEST(f04_sq_depth_of_entries_larger_than_a_batch)
+{
+	struct ibv_context *context = open_with(FAKE_DVQ, 65);
+	struct efadv_sq_depth_attr wide = { .max_inline_data = 33 }, narrow = {};
+
+	for (uint32_t limit = 0; limit < 3; limit++) {
+		fake_kernel.device.max_tx_batch = limit;
+		CHECK_EQ(efadv_get_max_sq_depth(context, &wide, sizeof(wide)),
+			 limit == 1 ? -EOPNOTSUPP : 2048);
+		CHECK_EQ(efadv_get_max_sq_depth(context, &narrow, sizeof(narrow)), 4096);
+	}
+	CHECK_EQ(stock_log->calls, 0);
+	fake_close(context);
+}
+
 TEST(f40_rq_depth)
 {
 	static const int want[] = { 32768, 32768, 16384, 10922, -EINVAL };
