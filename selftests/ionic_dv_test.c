@@ -593,7 +593,7 @@ static struct ibv_cq_ex *cq_under(struct ibv_pd *domain)
 	return cq;
 }
 
-IONIC_TEST(f70_pipelines)
+IONIC_TEST(f42_f70_pipelines)
 {
 	struct ibv_pd *root, *domain[2];
 	struct ibv_cq *cq[2];

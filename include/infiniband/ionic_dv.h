@@ -29,6 +29,9 @@
 extern "C" {
 #endif
 
+/* what is not done, the queues that follow show by being slow: nobody may miss it */
+#define IONIC_DV_CHECK_RESULT	__attribute__((warn_unused_result))
+
 /* ---- pipelines --------------------------------------------------------------------- */
 
 /* bits of a pipeline mask */
@@ -68,6 +71,7 @@ uint8_t ionic_dv_pd_get_udma_mask(struct ibv_pd *ibpd);
  *
  * Return: 0, EINVAL or EPERM.
  */
+IONIC_DV_CHECK_RESULT
 int ionic_dv_pd_set_udma_mask(struct ibv_pd *ibpd, uint8_t udma_mask);
 
 /* ---- placement --------------------------------------------------------------------- */
@@ -88,9 +92,11 @@ int ionic_dv_pd_set_udma_mask(struct ibv_pd *ibpd, uint8_t udma_mask);
  * Return: 0; EPERM; EINVAL if @enable, @expdb and @require are set and the adapter has no
  * express doorbell for send queues.
  */
+IONIC_DV_CHECK_RESULT
 int ionic_dv_pd_set_sqcmb(struct ibv_pd *ibpd, bool enable, bool expdb, bool require);
 
 /* The same for receive queues. */
+IONIC_DV_CHECK_RESULT
 int ionic_dv_pd_set_rqcmb(struct ibv_pd *ibpd, bool enable, bool expdb, bool require);
 
 /* ---- proposed: what is ionic's ------------------------------------------------------ */

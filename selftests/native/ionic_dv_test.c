@@ -146,7 +146,7 @@ TEST(other_devices)
 
 /* ---- pipelines ---------------------------------------------------------------------- */
 
-TEST(f70_pipelines_are_the_stock_librarys)
+TEST(f42_f70_pipelines_are_the_stock_librarys)
 {
 	struct ibv_context *context = open_with(FAKE_IONIC, "65");
 	struct ibv_pd pd = pd_of(context);
