@@ -441,16 +441,19 @@ TEST(f07_stale_entries_never_reach_another_queue)
 	rings_free(a);
 }
 
-/* F-08: the same number again at once; as often as the id has room for a generation */
-TEST(f08_recycled_qp_number)
+/*
+ * The same number again at once, @entries deep, once more than the id has generations: none of
+ * what the QP before left behind is the new one's.
+ */
+static void recycle(uint32_t entries, uint32_t bits)
 {
 	struct rings *r = rings_new();
 	uint16_t old[4];
 
-	r->sq_info.entries = r->sq_info.max_wr = 4096;	/* 4 bits are left */
+	r->sq_info.entries = r->sq_info.max_wr = entries;
 	r->cq_info.entries = 64;
 	rings_open(r);
-	for (int cycle = 0; cycle < 15; cycle++) {
+	for (uint32_t cycle = 0; cycle < (1u << bits) + 1; cycle++) {
 		for (int i = 0; i < 4; i++) {
 			CHECK_EQ(rings_post(r, i), 0);
 			old[i] = rings_wqe_id(r, i);
@@ -464,11 +467,20 @@ TEST(f08_recycled_qp_number)
 		CHECK_EQ(rings_post(r, 500 + cycle), 0);
 		for (int i = 0; i < 4; i++)
 			rings_send_done(r, 0, RINGS_QP_NUM, old[i], 0);
+		CHECK_EQ(rings_poll(r, wc, 64), 0);
+		CHECK_EQ(r->cq.stale, 4 * (cycle + 1));
 		rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
 		CHECK_EQ(rings_poll(r, wc, 64), 1);
 		CHECK_EQ(wc[0].wr_id, 500 + cycle);
 	}
 	rings_free(r);
+}
+
+TEST(f08_recycled_qp_number)
+{
+	recycle(4096, 4);
+	recycle(32768, 1);
+	recycle(8, 13);
 }
 
 TEST(f08_recycled_number_on_the_receive_side)
@@ -487,6 +499,7 @@ TEST(f08_recycled_number_on_the_receive_side)
 	CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), 0);
 	CHECK_EQ(rings_post_recv(r, 2), 0);
 	rings_recv_done(r, 0, RINGS_QP_NUM, old, 1);
+	CHECK_EQ(rings_poll(r, wc, 64), 0);
 	rings_recv_done(r, 0, RINGS_QP_NUM, rings_desc(r, 0).req_id, 1);
 	CHECK_EQ(rings_poll(r, wc, 64), 1);
 	CHECK_EQ(wc[0].wr_id, 2);

@@ -278,7 +278,7 @@ TEST(devices_that_dvq_does_not_drive)
 	}
 }
 
-TEST(module_that_is_too_old)
+TEST(f43_module_that_is_too_old)
 {
 	struct ibv_context *context = fake_open(FAKE_DVQ_OLD);
 	struct ibv_qp qp = qp_of(context);

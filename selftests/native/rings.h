@@ -16,7 +16,7 @@
 #include "internal.h"
 #include "tap.h"
 
-#define RINGS_MAX_BYTES	(1 << 20)
+#define RINGS_MAX_BYTES	(2 << 20)
 #define RINGS_MAX_IDS	65536
 #define RINGS_QP_NUM	0x1207
 
