@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The poster of poster/ionic.h, which is written from Documentation/rings.rst alone: the page says
+ * enough if the adapter, in its strict mode, has nothing to object to.
+ */
+#include <dvq/dvq.h>
+#include <infiniband/ionic_dv.h>
+
+#include "poster/ionic.h"
+
+#include "lib/ionic_test.h"
+
+enum place { HOST, CMB, EXPRESS };
+
+/* A sends, B receives */
+struct scene {
+	struct duo duo;
+	struct poster a, b;
+	struct poster_cq a_cq, b_cq;
+	struct buffer *from, *to;
+};
+
+#define SLOT	64
+#define SLOTS	256	/* more than there are entries of a ring */
+
+static void need_place(enum place place)
+{
+	const uint64_t express = DVQ_DEVICE_SQ_EXPDB | DVQ_DEVICE_RQ_EXPDB;
+	struct dvq_device_info here, there;
+
+	if (!self->dvq || !peer->dvq)
+		SKIP("needs the adapters to be driven by dvq_ionic");
+	REQUIRE(!dvq_device_query(self->context, &here, sizeof(here)));
+	REQUIRE(!dvq_device_query(peer->context, &there, sizeof(there)));
+	here.caps &= there.caps;
+	if (place >= CMB && !(here.caps & DVQ_DEVICE_SQ_CMB))
+		SKIP("the adapter has no controller memory");
+	if (place == EXPRESS && (here.caps & express) != express)
+		SKIP("the adapter has no express doorbells");
+}
+
+static struct ibv_pd *pd_at(const struct adapter *adapter, enum place place)
+{
+	struct ibv_pd *pd = pd_new(adapter);
+	const bool cmb = place >= CMB, express = place == EXPRESS;
+
+	REQUIRE(!ionic_dv_pd_set_udma_mask(pd, IONIC_UDMA_MASK_LOW));
+	REQUIRE(!ionic_dv_pd_set_sqcmb(pd, cmb, express, cmb));
+	REQUIRE(!ionic_dv_pd_set_rqcmb(pd, cmb, express, cmb));
+	return pd;
+}
+
+static struct scene scene_at(enum place place, unsigned int depth)
+{
+	struct endpoint_options a = {
+		.transport = RC, .send_wr = depth, .recv_wr = depth, .send_sge = 1, .recv_sge = 1,
+		.cq_depth = 2 * depth,
+	}, b = a;
+	struct scene scene = { 0 };
+
+	need_place(place);
+	a.pd = pd_at(self, place);
+	b.pd = pd_at(peer, place);
+	scene.duo = duo_new2(&a, &b);
+	REQUIRE(poster_open(&scene.a, scene.duo.a->qp));
+	REQUIRE(poster_open(&scene.b, scene.duo.b->qp));
+	REQUIRE(poster_open_cq(&scene.a_cq, scene.duo.a->qp->send_cq));
+	REQUIRE(poster_open_cq(&scene.b_cq, scene.duo.b->qp->recv_cq));
+	CHECK_EQ(!!scene.a.sq.cmb, place >= CMB);
+	CHECK_EQ(!!(scene.a.sq.info.caps & DVQ_WQ_EXPDB), place == EXPRESS);
+	scene.from = buffer_new(scene.duo.a->pd, SLOTS * SLOT, 0);
+	scene.to = buffer_new(scene.duo.b->pd, SLOTS * SLOT, IBV_ACCESS_LOCAL_WRITE);
+	return scene;
+}
+
+static uint64_t place_of(const struct buffer *buffer, uint64_t n)
+{
+	return n * SLOT % buffer->size;
+}
+
+static bool send_one(struct scene *scene, uint64_t n)
+{
+	memcpy(scene->from->data + place_of(scene->from, n), &n, sizeof(n));
+	return poster_send(&scene->a, buffer_addr(scene->from, place_of(scene->from, n)), 8,
+			   scene->from->mr->lkey);
+}
+
+static bool give_one(struct scene *scene, uint64_t n)
+{
+	return poster_recv(&scene->b, buffer_addr(scene->to, place_of(scene->to, n)), SLOT,
+			   scene->to->mr->lkey);
+}
+
+/* polls until @n sends of A and @n receives of B are done, and looks at what has arrived */
+static void finish(struct scene *scene, uint64_t from, uint64_t n)
+{
+	uint64_t end = now_ms() + PATIENCE_MS, value;
+	struct ionic_cqe cqe;
+
+	while (scene->a.sq.done != (uint32_t)(from + n) || scene->b.rq.done != (uint32_t)(from + n)) {
+		LAB_NEED(now_ms() < end, "sends done %u, receives %u", scene->a.sq.done,
+			 scene->b.rq.done);
+		LAB_NEED(poster_poll(&scene->a_cq, &scene->a, &cqe) < POSTER_STALE, "a bad send");
+		switch (poster_poll(&scene->b_cq, &scene->b, &cqe)) {
+		case POSTER_RECEIVE:
+			CHECK_EQ(be32toh(cqe.status_length), 8);
+			value = scene->b.rq.done - 1;
+			CHECK_EQ(cqe.u.recv.id & IONIC_CQE_INDEX, value & (scene->b.rq.info.entries - 1));
+			CHECK(!memcmp(scene->to->data + place_of(scene->to, value), &value, 8));
+			break;
+		case POSTER_NOTHING:
+			break;
+		default:
+			LAB_NEED(false, "a bad receive");
+		}
+	}
+}
+
+/* bursts of all sizes up to a full ring, over many laps */
+static void bursts(enum place place)
+{
+	struct scene scene = scene_at(place, 64);
+	uint64_t n = 0;
+
+	for (unsigned int burst = 0; burst < 80; burst++) {
+		uint32_t most = scene.a.sq.info.entries < scene.b.rq.info.entries ?
+				scene.a.sq.info.entries : scene.b.rq.info.entries;
+		uint32_t size = 1 + burst * 7 % (most - 1);
+
+		for (uint32_t i = 0; i < size; i++)
+			REQUIRE(give_one(&scene, n + i));
+		poster_ring(&scene.b.rq);
+		for (uint32_t i = 0; i < size; i++)
+			REQUIRE(send_one(&scene, n + i));
+		poster_ring(&scene.a.sq);
+		finish(&scene, n, size);
+		n += size;
+	}
+	printf("# %llu messages\n", (unsigned long long)n);
+}
+
+IONIC_TEST(f96_host_memory)
+{
+	bursts(HOST);
+}
+
+IONIC_TEST(f96_controller_memory)
+{
+	bursts(CMB);
+}
+
+IONIC_TEST(f96_express_doorbells)
+{
+	bursts(EXPRESS);
+}
+
+/* one entry stays empty */
+IONIC_TEST(f96_full_queues)
+{
+	struct scene scene = scene_at(HOST, 32);
+	uint32_t n = 0, m = 0;
+
+	while (give_one(&scene, n))
+		n++;
+	CHECK_EQ(n, scene.b.rq.info.entries - 1);
+	poster_ring(&scene.b.rq);
+	while (m < n && send_one(&scene, m))
+		m++;
+	CHECK(m == n || m == scene.a.sq.info.entries - 1);
+	poster_ring(&scene.a.sq);
+	finish(&scene, 0, m);
+	CHECK(send_one(&scene, m));
+}
+
+IONIC_TEST_MAIN
