@@ -3,6 +3,8 @@
  * Which counter moves for which operation, and that no other does (F-95): the port's
  * hw_counters on both sides, every operation once.
  */
+#include <limits.h>
+
 #include "lib/efa_test.h"
 
 #define LEN	1000		/* bytes of every message here */
@@ -160,6 +162,68 @@ EFA_TEST(f95_write_imm_counts)
 {
 	need_write();
 	count(&write_imm_action, SRD);
+}
+
+/* ---- the page -------------------------------------------------------------------- */
+
+/* the names of a cell of the table, and those that @action expects to move by a known number */
+static void compare_cell(const char *operation, const struct action *action, bool there, char *cell)
+{
+	char *name, *rest = NULL;
+	unsigned int named = 0, expected = 0;
+
+	for (name = strtok_r(cell, " \n", &rest); name; name = strtok_r(NULL, " \n", &rest)) {
+		const struct expectation *want = find(action, name);
+		uint64_t value = want ? there ? want->there : want->here : 0;
+
+		if (!value || value == ANY || value == SOME)
+			lab_note(__FILE__, __LINE__, "%s: the page says %s at the %s", operation,
+				 name, there ? "target" : "initiator");
+		named++;
+	}
+	for (unsigned int i = 0; action->moves[i].counter; i++) {
+		uint64_t value = there ? action->moves[i].there : action->moves[i].here;
+
+		expected += value && value != ANY && value != SOME;
+	}
+	CHECK_EQ(named, expected);
+}
+
+EFA_TEST(f95_page_says_the_same)
+{
+	static const struct {
+		const char *operation;
+		const struct action *action;
+	} rows[] = {
+		{ "send", &send_action }, { "send with immediate", &send_imm_action },
+		{ "read", &read_action }, { "write", &write_action },
+		{ "write with immediate", &write_imm_action },
+	};
+	char path[PATH_MAX], line[256];
+	unsigned int found = 0;
+	FILE *page;
+
+	snprintf(path, sizeof(path), "%.*s/../Documentation/operations.rst",
+		 (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__);
+	page = fopen(path, "r");
+	if (!page)
+		SKIP("the source tree is not there any more");
+	while (fgets(line, sizeof(line), page))
+		for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			size_t length = strlen(rows[i].operation);
+			char *cell = line + 25, *next;
+
+			if (strncmp(line, rows[i].operation, length) ||
+			    strncmp(line + length, "   ", 3) || strlen(line) < 76)
+				continue;
+			next = line + 76;
+			next[-1] = '\0';
+			compare_cell(rows[i].operation, rows[i].action, false, cell);
+			compare_cell(rows[i].operation, rows[i].action, true, next);
+			found++;
+		}
+	fclose(page);
+	CHECK_EQ(found, sizeof(rows) / sizeof(rows[0]));
 }
 
 EFA_TEST_MAIN
