@@ -224,7 +224,8 @@ TEST(express_word_is_not_payload)
 
 /* ---- order -------------------------------------------------------------------------- */
 
-TEST(f02_order_of_host_memory)
+/* F-35: a doorbell that queues share is one store of 64 bits, queue and index together */
+TEST(f02_f35_order_of_host_memory)
 {
 	struct ionic_rings *r = ionic_rings_at(HOST, 128);
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads in the library, for the thread sanitizer (script tsan): one that posts beside one that
+ * polls without a lock, as ids.h allows with the caller's ids; and many that open, ask and close
+ * while the kernel fails now and then.
+ */
+#include <dvq/dvq.h>
+#include <infiniband/efadv.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "fake_kernel.h"
+#include "rings.h"
+
+enum { MESSAGES = 20000, MAKERS = 4, ROUNDS = 300 };
+
+/*
+ * Words that two threads share without order are volatile (mmio.h) and no races: the compiler is
+ * told to call these for them.
+ */
+#define IGNORED(name)	void name(void *address); void name(void *address) { (void)address; }
+IGNORED(__tsan_volatile_read1)
+IGNORED(__tsan_volatile_read2)
+IGNORED(__tsan_volatile_read4)
+IGNORED(__tsan_volatile_read8)
+IGNORED(__tsan_volatile_write1)
+IGNORED(__tsan_volatile_write2)
+IGNORED(__tsan_volatile_write4)
+IGNORED(__tsan_volatile_write8)
+
+/* ---- a poster and a poller -------------------------------------------------------------- */
+
+static struct rings *shared;
+static atomic_uint posted, seen;	/* the adapter's view of the doorbell, and of the poller */
+static atomic_bool bad;
+
+static void *post_all(void *unused)
+{
+	(void)unused;
+	for (unsigned int i = 0; i < MESSAGES; ) {
+		struct dvq_efa_wr wr = rings_send();
+
+		if (rings_post_wr(&shared->sq, &wr, i & 7)) {
+			sched_yield();
+			continue;
+		}
+		rings_publish(shared);
+		atomic_store_explicit(&posted, ++i, memory_order_release);
+	}
+	return NULL;
+}
+
+/* the adapter and the poller in one: what was rung is done at once */
+static void *poll_all(void *unused)
+{
+	struct dvq_efa_wc wc;
+
+	(void)unused;
+	for (unsigned int i = 0; i < MESSAGES; ) {
+		if (atomic_load_explicit(&posted, memory_order_acquire) == i) {
+			sched_yield();
+			continue;
+		}
+		rings_send_done(shared, 0, RINGS_QP_NUM, (i & 7) | shared->qp.generation << 3, 0);
+		if (rings_poll(shared, &wc, 1) != 1 || wc.wr_id != (i & 7))
+			atomic_store(&bad, true);
+		i++;
+	}
+	atomic_store(&seen, MESSAGES);
+	return NULL;
+}
+
+TEST(f16_poster_beside_a_poller_without_a_lock)
+{
+	pthread_t poster, poller;
+
+	shared = rings_new();
+	rings_fill(shared);	/* the caller's ids: no pool */
+	CHECK_EQ(dvq_efa_cq_attach(&shared->cq, &shared->sq, NULL), 0);
+	REQUIRE(!pthread_create(&poster, NULL, post_all, NULL));
+	REQUIRE(!pthread_create(&poller, NULL, poll_all, NULL));
+	pthread_join(poster, NULL);
+	pthread_join(poller, NULL);
+	CHECK(!bad);
+	CHECK_EQ(seen, MESSAGES);
+	CHECK_EQ(dvq_efa_sq_room(&shared->sq), 8);
+	rings_free(shared);
+}
+
+/* ---- many that open and close -------------------------------------------------------- */
+
+static struct ibv_context *context;
+
+static void *open_and_close(void *arg)
+{
+	struct ibv_qp qp = { .context = context, .handle = 1, .state = IBV_QPS_INIT };
+	struct ibv_cq verbs_cq = { .context = context, .handle = 1 };
+	unsigned int turn = (uintptr_t)arg;
+
+	for (unsigned int i = 0; i < ROUNDS; i++, turn++) {
+		struct efadv_wq_attr sq_attr, rq_attr;
+		struct dvq_efa_sq sq;
+		struct dvq_efa_cq cq;
+		int ret;
+
+		/* for whoever asks next */
+		__atomic_store_n(&fake_kernel.error, turn % 5 ? 0 : EIO, __ATOMIC_RELAXED);
+		ret = dvq_efa_sq_open(&qp, &sq, sizeof(sq));
+		if (!ret)
+			dvq_efa_sq_close(&sq);
+		else if (!dvq_reason()[0])
+			atomic_store(&bad, true);
+		ret = dvq_efa_cq_open(&verbs_cq, &cq, sizeof(cq));
+		if (!ret)
+			dvq_efa_cq_close(&cq);
+		ret = efadv_query_qp_wqs(&qp, &sq_attr, &rq_attr, sizeof(sq_attr));
+		if (ret && ret != EIO)
+			atomic_store(&bad, true);
+	}
+	return NULL;
+}
+
+TEST(f20_many_open_ask_and_close)
+{
+	pthread_t maker[MAKERS];
+
+	bad = false;
+	context = fake_open(FAKE_DVQ);
+	for (uintptr_t i = 0; i < MAKERS; i++)
+		REQUIRE(!pthread_create(&maker[i], NULL, open_and_close, (void *)i));
+	for (unsigned int i = 0; i < MAKERS; i++)
+		pthread_join(maker[i], NULL);
+	CHECK(!bad);
+	fake_kernel.error = 0;
+	/* what efadv_query_qp_wqs() has mapped goes with the QP */
+	fake_kernel.qps[1].exists = false;
+	fake_close(context);
+}
+
+TAP_MAIN
