@@ -650,6 +650,32 @@ EFA_TEST(f30_qp_request)
 	CHECK_EQ(qp_works(raw, &usual), 0);
 }
 
+/* every level goes to the device as it is; one that it refuses is the user's mistake */
+EFA_TEST(f44_service_level)
+{
+	const struct raw *raw = raw_new(self);
+	struct dvq_efa_cq_resp cq_resp;
+	uint32_t cq = raw_cq_new(raw, &cq_resp), qp_num, handle;
+	struct raw_qp qp = raw_qp_usual(raw, cq);
+	struct dvq_efa_qp_resp resp;
+	uint64_t value;
+
+	need_model();
+	for (unsigned int sl = 0; sl < 256; sl += sl < 8 ? 1 : 49) {
+		qp.req.sl = sl;
+		handle = raw_qp_new(raw, &qp, &resp, &qp_num);
+		CHECK(model_find(model_ask(self->model, "qp %u", qp_num), "sl", &value) &&
+		      value == sl);
+		CHECK_EQ(raw_qp_destroy(raw, handle), 0);
+	}
+	/* 5: a parameter that is not valid */
+	model_ask(self->model, "inject op=create_qp action=fail status=5");
+	CHECK_EQ(try_qp(raw, &qp), -EINVAL);
+	/* a request from before there were levels */
+	CHECK_EQ(raw_qp_data(raw, &qp, UV_IN(&qp.req, 16), &handle), 0);
+	CHECK_EQ(raw_qp_destroy(raw, handle), 0);
+}
+
 static int sq_of(const struct raw *raw, uint32_t cq, uint32_t depth, uint32_t bytes)
 {
 	struct raw_qp qp = raw_qp_usual(raw, cq);

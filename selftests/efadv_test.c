@@ -456,6 +456,58 @@ EFA_TEST(f30_f33_qps_that_are_refused)
 	CHECK_EQ(create(attr, srd, sizeof(srd)), 0);
 }
 
+/* F-05: no receives and no SGEs of receives: a QP that only sends */
+EFA_TEST(f05_qp_that_only_sends)
+{
+	struct cq *cq = cq_new(self, 64, NULL);
+	struct ibv_pd *pd = pd_new(self);
+	struct ibv_qp_init_attr_ex attr = init_attr(pd, cq);
+	struct efadv_qp_init_attr efa = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
+	struct buffer *buffer = buffer_new(pd, 64, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = buffer_sge(buffer, 0, 64);
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
+	struct ibv_qp *qp;
+	int err;
+
+	attr.cap.max_recv_wr = attr.cap.max_recv_sge = 0;
+	qp = efadv_create_qp_ex(self->context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(ibv_modify_qp(qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			       IBV_QP_QKEY), 0);
+	err = ibv_post_recv(qp, &wr, &bad);
+	CHECK(err == ENOMEM || err == EINVAL);
+	CHECK(bad == &wr);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+}
+
+/* F-16: a parent domain stays while a QP is in it */
+EFA_TEST(f16_parent_domain_in_use)
+{
+	struct ibv_td_init_attr none = { 0 };
+	struct ibv_td *td = ibv_alloc_td(self->context, &none);
+	struct ibv_parent_domain_init_attr init = { .pd = pd_new(self), .td = td };
+	struct cq *cq = cq_new(self, 64, NULL);
+	struct ibv_pd *domain = td ? ibv_alloc_parent_domain(self->context, &init) : NULL;
+	struct ibv_qp_init_attr_ex attr;
+	struct efadv_qp_init_attr efa = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
+	struct ibv_qp *qp;
+
+	if (!domain) {
+		if (td)
+			ibv_dealloc_td(td);
+		SKIP("this libefa has no parent domains");
+	}
+	attr = init_attr(domain, cq);
+	qp = efadv_create_qp_ex(self->context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(ibv_dealloc_pd(domain), EBUSY);
+	CHECK_EQ(ibv_dealloc_td(td), EBUSY);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_dealloc_pd(domain), 0);
+	CHECK_EQ(ibv_dealloc_td(td), 0);
+}
+
 /* ---- processing hints ----------------------------------------------------------------------- */
 
 #define BURST	EFADV_WR_PROCESSING_HINT_BURST_PPS_SENSITIVE

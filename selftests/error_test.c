@@ -1037,4 +1037,40 @@ EFA_TEST(f10_cq_overrun)
 	}
 }
 
+/* a CQ with room for the sum of its queues loses nothing */
+EFA_TEST(f10_cq_for_the_sum_of_its_queues)
+{
+	enum { SENDS = 64 };
+	struct model_stats before;
+	struct scene scene;
+	struct endpoint *second;
+	struct route route;
+	struct cq *shared;
+
+	need_model();
+	scene = scene_new(&(struct endpoint_options) { .send_wr = SENDS });
+	shared = cq_new(self, 2 * SENDS, NULL);
+	scene.duo.a = endpoint_new(self, &(struct endpoint_options) {
+		.send_cq = shared, .send_wr = SENDS, .pd = scene.duo.a->pd });
+	second = endpoint_new(self, &(struct endpoint_options) {
+		.send_cq = shared, .send_wr = SENDS, .pd = scene.duo.a->pd });
+	route = route_new(second, scene.duo.b);
+	model_stats(self->model, &before);
+	for (unsigned int i = 0; i < SENDS; i++) {
+		struct work one = send_work(&scene.duo.to_b, i, scene.local, 0, 1);
+		struct work two = send_work(&route, i, scene.local, 0, 1);
+
+		post_one(scene.duo.a, &one);
+		post_one(second, &two);
+	}
+	CHECK_EQ(model_wait_delta(self->model, &before, "rnr", 2 * SENDS), 2 * SENDS);
+	sleep_ms(QUIET_MS);
+	CHECK_EQ(model_delta(self->model, &before, "cq_overruns"), 0);
+	for (unsigned int i = 0; i < 2 * SENDS; i++) {
+		struct completion completion;
+
+		cq_wait(shared, &completion);
+	}
+}
+
 EFA_TEST_MAIN

@@ -8,6 +8,7 @@
 #include <dvq/dvq.h>
 #include <infiniband/ionic_dv.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -890,6 +891,57 @@ IONIC_TEST(both_pipelines)
 	CHECK(seen[0] && seen[1]);
 	for (int i = 0; i < 4; i++)
 		traffic(&scene[i], 2, 23);
+}
+
+/* ---- two threads ring at one place ---------------------------------------------------- */
+
+struct ringer {
+	struct scene scene;
+	unsigned int done, failed;
+};
+
+/* threads cannot end a test, so what goes wrong is counted */
+static void *ring_often(void *arg)
+{
+	struct ringer *ringer = arg;
+	struct side *a = ringer->scene.a, *b = ringer->scene.b;
+	struct dvq_ionic_wr wr = send_wr(&ringer->scene, 0, 16);
+	struct dvq_ionic_sge sge = in_sge(&ringer->scene, 0, 64);
+	struct dvq_ionic_wc wc;
+
+	for (unsigned int i = 0; i < 2000 && !ringer->failed; i++) {
+		uint64_t end = now_ms() + PATIENCE_MS;
+		unsigned int got = 0;
+
+		ringer->failed += dvq_ionic_rq_post(&b->rq, &sge, 1, i) != 0;
+		dvq_ionic_rq_publish(&b->rq);
+		ringer->failed += dvq_ionic_sq_post(&a->sq, &wr, i) != 0;
+		dvq_ionic_sq_publish(&a->sq);
+		while (got < 2 && now_ms() < end)
+			got += dvq_ionic_cq_poll(&a->send_cq, &wc, 1) +
+			       dvq_ionic_cq_poll(&b->recv_cq, &wc, 1);
+		ringer->failed += got != 2 || wc.status;
+		ringer->done += got == 2;
+	}
+	return NULL;
+}
+
+/* send queues of one context have one doorbell, and receive queues another: no ring is lost (F-35) */
+IONIC_TEST(f35_two_threads_ring_at_one_place)
+{
+	struct ringer ringer[2] = { { .scene = scene_at(HOST, 4096) },
+				    { .scene = scene_at(HOST, 4096) } };
+	pthread_t thread[2];
+
+	CHECK_EQ(ringer[0].scene.a->sq.wq.doorbell % 4096, ringer[1].scene.a->sq.wq.doorbell % 4096);
+	CHECK(ringer[0].scene.a->sq.wq.db_value != ringer[1].scene.a->sq.wq.db_value);
+	for (unsigned int i = 0; i < 2; i++)
+		REQUIRE(!pthread_create(&thread[i], NULL, ring_often, &ringer[i]));
+	for (unsigned int i = 0; i < 2; i++) {
+		pthread_join(thread[i], NULL);
+		CHECK_EQ(ringer[i].failed, 0);
+		CHECK_EQ(ringer[i].done, 2000);
+	}
 }
 
 IONIC_TEST_MAIN

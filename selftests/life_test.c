@@ -3,10 +3,13 @@
  * Objects come and go: in every order, up to the limits, when the adapter refuses, when their
  * number is used again. Nothing stays behind.
  */
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "lib/efa_test.h"
 #include "lib/log.h"
+#include "lib/uverbs.h"
 
 static void count_objects(struct model_stats *stats)
 {
@@ -233,7 +236,8 @@ EFA_TEST(any_order)
 
 /* ---- one kind, again and again ------------------------------------------- */
 
-EFA_TEST(qp_again_and_again)
+/* one CQ for both directions */
+EFA_TEST(f24_qp_again_and_again)
 {
 	struct cq *cq = cq_new(self, 16, NULL);
 	struct ibv_pd *pd = pd_new(self);
@@ -261,6 +265,117 @@ EFA_TEST(context_again_and_again)
 		adapter_open(&adapter);
 		adapter_close(&adapter);
 	}
+	adapter_expect_objects(self, &before);
+}
+
+/* ---- many threads -------------------------------------------------------- */
+
+enum { MAKERS = 4, POLLERS = 2, MAKER_ROUNDS = 40 };
+
+/* threads cannot end a test, so what goes wrong is counted */
+static struct crowd {
+	struct ibv_pd *pd;
+	struct ibv_cq *cq[2];
+	atomic_uint made, refused, wrong, done[2];
+	atomic_bool stop;
+} crowd;
+
+/* QPs on both CQs, every other one the other way round */
+static void *make_and_destroy(void *arg)
+{
+	unsigned int turn = (uintptr_t)arg;
+
+	for (unsigned int i = 0; i < MAKER_ROUNDS; i++, turn++) {
+		struct ibv_qp_init_attr attr = {
+			.send_cq = crowd.cq[turn & 1], .recv_cq = crowd.cq[!(turn & 1)],
+			.qp_type = turn & 2 ? IBV_QPT_UD : IBV_QPT_DRIVER,
+			.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1,
+				 .max_recv_sge = 1 },
+		};
+		struct ibv_qp *qp = turn & 2 ? ibv_create_qp(crowd.pd, &attr) :
+			efadv_create_driver_qp(crowd.pd, &attr, EFADV_QP_DRIVER_TYPE_SRD);
+
+		atomic_fetch_add(qp ? &crowd.made : &crowd.refused, 1);
+		if (qp && ibv_destroy_qp(qp))
+			atomic_fetch_add(&crowd.wrong, 1);
+	}
+	return NULL;
+}
+
+static void *poll_both(void *unused)
+{
+	struct ibv_wc wc[4];
+
+	(void)unused;
+	while (!atomic_load(&crowd.stop))
+		for (unsigned int i = 0; i < 2; i++) {
+			int n = ibv_poll_cq(crowd.cq[i], 4, wc);
+
+			for (int j = 0; j < n; j++)
+				if (wc[j].status)
+					atomic_fetch_add(&crowd.wrong, 1);
+			if (n < 0)
+				atomic_fetch_add(&crowd.wrong, 1);
+			else
+				atomic_fetch_add(&crowd.done[i], n);
+		}
+	return NULL;
+}
+
+static void wait_for(atomic_uint *counter, unsigned int want)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+
+	while (atomic_load(counter) < want)
+		LAB_NEED(now_ms() < end, "%u completions of %u", atomic_load(counter), want);
+}
+
+/*
+ * QPs come and go on CQs that others poll, some creations fail, and a QP that stays works on: each
+ * of its completions comes.
+ */
+EFA_TEST(f20_f24_makers_and_pollers)
+{
+	struct cq *cq[2] = { cq_new(self, 256, NULL), cq_new(self, 256, NULL) };
+	struct endpoint *stays = endpoint_new(self, &(struct endpoint_options) {
+		.send_cq = cq[0], .recv_cq = cq[1] });
+	struct buffer *buffer = buffer_new(stays->pd, 64, IBV_ACCESS_LOCAL_WRITE);
+	struct route route = route_new(stays, stays);
+	pthread_t maker[MAKERS], poller[POLLERS];
+	struct model_stats before;
+	unsigned int sent = 0;
+
+	count_objects(&before);
+	memset(&crowd, 0, sizeof(crowd));
+	crowd.pd = stays->pd;
+	crowd.cq[0] = cq[0]->cq;
+	crowd.cq[1] = cq[1]->cq;
+	for (uintptr_t i = 0; i < MAKERS; i++)
+		REQUIRE(!pthread_create(&maker[i], NULL, make_and_destroy, (void *)i));
+	for (unsigned int i = 0; i < POLLERS; i++)
+		REQUIRE(!pthread_create(&poller[i], NULL, poll_both, NULL));
+	do {
+		struct work work = send_work(&route, sent, buffer, 0, 8);
+
+		if (self->model[0] && sent % 8 == 0)
+			model_ask(self->model, "inject op=create_qp action=fail status=%u",
+				  sent & 8 ? 2 : 5);
+		post_recv_one(stays, sent, buffer, 0, 64);
+		post_one(stays, &work);
+		sent++;
+		wait_for(&crowd.done[0], sent);
+		wait_for(&crowd.done[1], sent);
+	} while (atomic_load(&crowd.made) + atomic_load(&crowd.refused) < MAKERS * MAKER_ROUNDS);
+	for (unsigned int i = 0; i < MAKERS; i++)
+		pthread_join(maker[i], NULL);
+	atomic_store(&crowd.stop, true);
+	for (unsigned int i = 0; i < POLLERS; i++)
+		pthread_join(poller[i], NULL);
+	printf("# %u made, %u refused, %u sent\n", crowd.made, crowd.refused, sent);
+	CHECK_EQ(crowd.wrong, 0);
+	CHECK(!self->model[0] || crowd.refused);
+	CHECK_EQ(crowd.done[0], sent);
+	CHECK_EQ(crowd.done[1], sent);
 	adapter_expect_objects(self, &before);
 }
 
@@ -472,23 +587,33 @@ EFA_TEST(as_deep_as_promised)
 	CHECK(cq_new(self, self->attr.max_cqe, NULL)->cq->cqe >= self->attr.max_cqe);
 }
 
-/* F-21: a queue smaller than the adapter's smallest is that one */
+/* F-21: a queue smaller than the adapter's smallest is that one, and the adapter hears so */
 EFA_TEST(f21_tiny_queues)
 {
 	struct endpoint *endpoint = endpoint_new(self, &(struct endpoint_options) {
 		.send_wr = 1, .recv_wr = 1, .recv_sge = 1 });
 	struct efadv_wq_attr sq = {}, rq = {};
+	unsigned int least = raw_new(self)->context.min_sq_wr;
+	uint64_t value;
+	const char *text;
 
 	REQUIRE(!efadv_query_qp_wqs(endpoint->qp, &sq, &rq, sizeof(sq)));
-	CHECK_EQ(endpoint->cap.max_send_wr, sq.num_entries);
+	CHECK_EQ(endpoint->cap.max_send_wr, least ?: 1);
+	CHECK_EQ(sq.num_entries, least ?: 1);
 	CHECK(sq.max_batch < sq.num_entries || sq.num_entries == 1 || sq.max_batch == 65535);
 	CHECK_EQ(rq.num_entries, 1);
+	if (!self->model[0])
+		return;
+	text = model_ask(self->model, "qp %u", endpoint->qp->qp_num);
+	CHECK(model_find(text, "sq_depth", &value) && value == sq.num_entries);
+	CHECK(model_find(text, "sq_bytes", &value) && value == sq.num_entries * sq.entry_size);
 }
 
 /* F-36: other types of QP, shared receive queues */
 EFA_TEST(f36_what_efa_has_not)
 {
-	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_RAW_PACKET };
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_RAW_PACKET,
+						  IBV_QPT_XRC_SEND };
 	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };
 	struct cq *cq = cq_new(self, 16, NULL);
 	struct ibv_pd *pd = pd_new(self);
@@ -506,6 +631,23 @@ EFA_TEST(f36_what_efa_has_not)
 	CHECK(!ibv_create_srq(pd, &srq));
 	CHECK_EQ(errno, EOPNOTSUPP);
 	CHECK_EQ(self->attr.max_srq, 0);
+	CHECK_EQ(self->device->transport_type, IBV_TRANSPORT_UNSPECIFIED);
+	CHECK_EQ(self->device->node_type, IBV_NODE_UNSPECIFIED);
+}
+
+/* an SRQ where there can be none: somebody else's, it matters not whose */
+EFA_TEST(f36_qp_with_an_srq)
+{
+	struct cq *cq = cq_new(self, 16, NULL);
+	struct ibv_srq srq = { .context = self->context };
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_UD, .send_cq = cq->cq, .recv_cq = cq->cq, .srq = &srq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	errno = 0;
+	CHECK(!ibv_create_qp(pd_new(self), &attr));
+	CHECK(errno == EINVAL || errno == EOPNOTSUPP);
 }
 
 /* ---- address handles (F-46) ---------------------------------------------- */

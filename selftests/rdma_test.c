@@ -378,6 +378,25 @@ EFA_TEST(f26_inline_refused)
 	}
 }
 
+/* an adapter without RDMA writes makes no QP for inline ones */
+EFA_TEST(f26_flag_on_an_adapter_without_writes)
+{
+	struct cq *cq = cq_new(self, 16, NULL);
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_DRIVER, .send_cq = cq->cq, .recv_cq = cq->cq,
+		.pd = pd_new(self), .send_ops_flags = IBV_QP_EX_WITH_SEND,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct efadv_qp_init_attr efa = { .flags = EFADV_QP_FLAGS_INLINE_WRITE };
+
+	if (can_write(self))
+		SKIP("is about adapters without RDMA write");
+	errno = 0;
+	CHECK(!efadv_create_qp_ex(self->context, &attr, &efa, sizeof(efa)));
+	CHECK_EQ(errno, EOPNOTSUPP);
+}
+
 /* RDMA takes one local SGE, whatever sends take */
 EFA_TEST(rdma_of_two_sges_refused)
 {
