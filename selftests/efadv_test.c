@@ -456,6 +456,30 @@ EFA_TEST(f30_f33_qps_that_are_refused)
 	CHECK_EQ(create(attr, srd, sizeof(srd)), 0);
 }
 
+/* what was asked for can be built */
+EFA_TEST(f33_builders_of_what_was_asked_for)
+{
+	struct ibv_qp_init_attr_ex attr = init_attr(pd_new(self), cq_new(self, 64, NULL));
+	struct efadv_qp_init_attr efa = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
+	struct ibv_qp_ex *ex;
+	struct ibv_qp *qp;
+
+	need_read();
+	need_write();
+	attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+			      IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE |
+			      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	qp = efadv_create_qp_ex(self->context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	ex = ibv_qp_to_qp_ex(qp);
+	CHECK(ex->wr_start && ex->wr_complete && ex->wr_abort);
+	CHECK(ex->wr_send && ex->wr_send_imm);
+	CHECK(ex->wr_rdma_read && ex->wr_rdma_write && ex->wr_rdma_write_imm);
+	CHECK(ex->wr_set_sge && ex->wr_set_sge_list && ex->wr_set_inline_data &&
+	      ex->wr_set_inline_data_list && ex->wr_set_ud_addr);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+}
+
 /* F-05: no receives and no SGEs of receives: a QP that only sends */
 EFA_TEST(f05_qp_that_only_sends)
 {
