@@ -845,7 +845,7 @@ TEST(rings_outside_memory_are_noticed_in_use)
 
 /* ---- counters of the later interface ----------------------------------- */
 
-TEST(event_counter_commands)
+TEST(f31_f32_event_counter_commands)
 {
 	struct efa_create_counter_cmd create = { .uar = htole16(0) };
 	struct efa_create_counter_resp resp;
