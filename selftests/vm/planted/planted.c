@@ -4,6 +4,8 @@
  * /sys/module/planted/parameters/bug makes the mistake of that name. For selftests/vm/planted/test; never
  * installed.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/kthread.h>
@@ -42,11 +44,11 @@ static void planted_out_of_bounds(void)
 
 static void planted_out_of_vmalloc(void)
 {
-	char *object = vmalloc(PAGE_SIZE);
+	char *object = vmalloc(SIZE);
 
 	if (!object)
 		return;
-	(void)READ_ONCE(object[PAGE_SIZE + zero]);
+	WRITE_ONCE(object[SIZE + zero], 1);
 	vfree(object);
 }
 
