@@ -463,6 +463,28 @@ static void expect_no_qp(const struct host *host, struct qp qp, int err)
 		adapter_expect_objects(self, &before);
 }
 
+/* a creator may round its memory up; the adapter is told of the pages that the ring takes */
+IONIC_TEST(rings_in_more_memory_than_they_need)
+{
+	struct host host = host_new();
+	struct dvq_ionic_cq_req req = cq_request(&host, 3);
+	struct qp qp;
+	uint32_t cq;
+
+	for (size_t pages = 1; pages <= 8; pages++) {
+		req.ring[0].size = pages * PAGE;
+		req.ring[1].size = (9 - pages) * PAGE;
+		REQUIRE(!cq_of(&host, &req, &cq));
+		qp = qp_request(&host, cq, cq);
+		qp.req.sq.size = (9 - pages) * PAGE;
+		qp.req.rq.size = pages * PAGE;
+		REQUIRE(!qp_create(&host, &qp));
+		CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+		CHECK_EQ(raw_cq_destroy(host.raw, cq), 0);
+	}
+	expect_nothing_left(&host);
+}
+
 /* of the receive queue, so that the send queue has to be undone; and less than the verbs ask for */
 IONIC_TEST(qp_rings_that_are_none)
 {

@@ -27,7 +27,7 @@ int dion_ring_check(struct dion_dev *dev, const struct dvq_ionic_ring *ring, u8 
 	if (!ring->addr || !PAGE_ALIGNED(ring->addr) || !ring->depth_log2 ||
 	    ring->depth_log2 > 16 || ring->mask != BIT(ring->depth_log2) - 1 ||
 	    ring->stride_log2 < stride_min || ring->stride_log2 > stride_max ||
-	    ring->size < BIT_ULL(ring->depth_log2 + ring->stride_log2)) {
+	    ring->size < dion_ring_bytes(ring)) {
 		ibdev_dbg(&dev->dvq.ibdev,
 			  "not a ring: %u bytes at %#llx, mask %#x, depth 2^%u, stride 2^%u\n",
 			  ring->size, ring->addr, ring->mask, ring->depth_log2,
@@ -80,7 +80,7 @@ static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring,
 	struct dion_pagelist list = {};
 	int ret;
 
-	ret = dion_pagelist_init_ring(dev, &list, ring->umem);
+	ret = dion_pagelist_init_ring(dev, &list, ring->umem, dion_ring_bytes(from));
 	if (ret)
 		return ret;
 	cmd.pages = cpu_to_le32(list.pages);

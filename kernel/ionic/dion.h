@@ -392,7 +392,7 @@ struct dion_pagelist {
 int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem,
 		       unsigned long page_size, u64 iova);
 int dion_pagelist_init_ring(struct dion_dev *dev, struct dion_pagelist *list,
-			    struct ib_umem *umem);
+			    struct ib_umem *umem, size_t bytes);
 void dion_pagelist_cleanup(struct dion_dev *dev, struct dion_pagelist *list);
 
 /**
@@ -579,6 +579,13 @@ int dion_destroy_ah(struct ib_ah *ibah, u32 flags);
 int dion_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			struct uverbs_attr_bundle *attrs);
 int dion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+
+/* what the device takes of it; the creator may have given more */
+static inline size_t dion_ring_bytes(const struct dvq_ionic_ring *ring)
+{
+	return BIT_ULL(ring->depth_log2 + ring->stride_log2);
+}
+
 int dion_ring_check(struct dion_dev *dev, const struct dvq_ionic_ring *ring, u8 stride_min,
 		    u8 stride_max);
 

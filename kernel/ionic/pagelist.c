@@ -15,8 +15,11 @@ static void fill_table(struct dion_pagelist *list, struct ib_umem *umem, unsigne
 	struct ib_block_iter block;
 	u32 i = 0;
 
-	rdma_umem_for_each_dma_block(umem, &block, page_size)
+	rdma_umem_for_each_dma_block(umem, &block, page_size) {
+		if (i == list->pages)
+			break;
 		list->table[i++] = cpu_to_le64(rdma_block_iter_dma_address(&block));
+	}
 }
 
 static dma_addr_t only_page(struct ib_umem *umem, unsigned long page_size)
@@ -28,21 +31,9 @@ static dma_addr_t only_page(struct ib_umem *umem, unsigned long page_size)
 	return rdma_block_iter_dma_address(&block);
 }
 
-/**
- * dion_pagelist_init() - describe memory of a user
- * @dev: the device
- * @list: what to fill
- * @umem: the memory
- * @page_size: a size that the device knows and that @umem is made of
- * @iova: what its first byte is called in requests; only the offset in the page matters
- *
- * Return: 0, -EINVAL: more pages than the device has, or -ENOMEM.
- */
-int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem,
-		       unsigned long page_size, u64 iova)
+static int describe(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem,
+		    unsigned long page_size, size_t pages, u64 iova)
 {
-	size_t pages = ib_umem_num_dma_blocks(umem, page_size);
-
 	if (pages > le32_to_cpu(dev->eth.rdma.page_table_entries)) {
 		ibdev_dbg(&dev->dvq.ibdev, "%zu pages of %lu bytes are too many\n", pages,
 			  page_size);
@@ -66,18 +57,38 @@ int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct 
 	return 0;
 }
 
-/*
- * The same for a ring, which begins with a page of the host. What the creator's own
- * request names was checked for that; the core's attributes name any memory.
+/**
+ * dion_pagelist_init() - describe memory of a user
+ * @dev: the device
+ * @list: what to fill
+ * @umem: the memory
+ * @page_size: a size that the device knows and that @umem is made of
+ * @iova: what its first byte is called in requests; only the offset in the page matters
+ *
+ * Return: 0, -EINVAL: more pages than the device has, or -ENOMEM.
  */
-int dion_pagelist_init_ring(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem)
+int dion_pagelist_init(struct dion_dev *dev, struct dion_pagelist *list, struct ib_umem *umem,
+		       unsigned long page_size, u64 iova)
+{
+	return describe(dev, list, umem, page_size, ib_umem_num_dma_blocks(umem, page_size),
+			iova);
+}
+
+/*
+ * The same for a ring of @bytes, which begins with a page of the host. What the creator's
+ * own request names was checked for that; the core's attributes name any memory. There may
+ * be more of it than the ring needs, which the device is not told of: it wants as many
+ * pages as the ring has.
+ */
+int dion_pagelist_init_ring(struct dion_dev *dev, struct dion_pagelist *list,
+			    struct ib_umem *umem, size_t bytes)
 {
 	if (ib_umem_find_best_pgsz(umem, PAGE_SIZE, 0) != PAGE_SIZE) {
 		ibdev_dbg(&dev->dvq.ibdev, "not a ring: %zu bytes that are no pages\n",
 			  umem->length);
 		return -EINVAL;
 	}
-	return dion_pagelist_init(dev, list, umem, PAGE_SIZE, 0);
+	return describe(dev, list, umem, PAGE_SIZE, DIV_ROUND_UP(bytes, PAGE_SIZE), 0);
 }
 
 /* Fine on a zeroed list. */

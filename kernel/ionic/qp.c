@@ -191,7 +191,7 @@ static int describe_wq(struct dion_dev *dev, const struct dion_wq *wq, u32 cq,
 		list->pages = 1;
 		list->addr = wq->cmb_offset;
 	} else {
-		ret = dion_pagelist_init_ring(dev, list, wq->umem);
+		ret = dion_pagelist_init_ring(dev, list, wq->umem, dion_ring_bytes(&wq->ring));
 		if (ret)
 			return ret;
 	}
