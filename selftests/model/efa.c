@@ -73,6 +73,23 @@ static bool overlaps(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 	return a_bytes && b_bytes && a < b + b_bytes && b < a + a_bytes;
 }
 
+static struct efa_cq *cq_at(struct efa *efa, uint64_t base, uint64_t bytes)
+{
+	unsigned int from = 0;
+	struct efa_cq *cq;
+
+	while ((cq = efa_table_next(&efa->cqs, &from)))
+		if (overlaps(base, bytes, cq->base,
+			     efa->config.sub_cqs * cq->depth * cq->entry_size))
+			break;
+	return cq;
+}
+
+bool efa_ring_of_cq(struct efa *efa, uint64_t base, uint64_t bytes)
+{
+	return cq_at(efa, base, bytes);
+}
+
 bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner, size_t len)
 {
 	const struct efa_admin *admin = &efa->admin;
@@ -103,12 +120,10 @@ bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner,
 			return true;
 		}
 	}
-	for (from = 0; (cq = efa_table_next(&efa->cqs, &from)); ) {
-		if (overlaps(base, bytes, cq->base,
-			     efa->config.sub_cqs * cq->depth * cq->entry_size)) {
-			snprintf(owner, len, "CQ %u", cq->num);
-			return true;
-		}
+	cq = cq_at(efa, base, bytes);
+	if (cq) {
+		snprintf(owner, len, "CQ %u", cq->num);
+		return true;
 	}
 	for (from = 0; (qp = efa_table_next(&efa->qps, &from)); ) {
 		if (overlaps(base, bytes, qp->rq.base,

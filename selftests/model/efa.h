@@ -364,6 +364,8 @@ static inline struct efa *efa_of(struct model_device *dev)
 void efa_forget_all(struct efa *efa);
 /* does [base, base + bytes) touch a ring that a live object owns? names it in @owner */
 bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner, size_t len);
+/* one of a CQ? */
+bool efa_ring_of_cq(struct efa *efa, uint64_t base, uint64_t bytes);
 /* both ends of a ring can be reached */
 /*
  * An access to memory that a rule lets fail, at injection point @point; with action=fail the

@@ -70,6 +70,9 @@ static int check_ring(struct efa *efa, const struct efa_job *job, uint64_t base,
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "ring 0x%" PRIx64 ", %" PRIu64 " bytes, is not memory of the guest",
 				  base, bytes);
+	/* a creator can give its own memory to two CQs: a user's mistake and no driver's */
+	if (efa_ring_of_cq(efa, base, bytes))
+		return EFA_ADMIN_ILLEGAL_PARAM;
 	if (efa_ring_taken(efa, base, bytes, owner, sizeof(owner)))
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "ring 0x%" PRIx64 " overlaps the ring of %s", base, owner);

@@ -235,7 +235,7 @@ TEST(completion_queues)
 	cmd = cq_cmd(test_hole());
 	check_cq(&cmd, EFA_ADMIN_ILLEGAL_PARAM, "not memory");
 	cmd = cq_cmd(cq.ring + 4096);
-	check_cq(&cmd, EFA_ADMIN_ILLEGAL_PARAM, "overlaps the ring of CQ");
+	check_cq(&cmd, EFA_ADMIN_ILLEGAL_PARAM, NULL);
 	CHECK_EQ(drv_create_cq(&drv, 64, 16, 0, -1, &other), 0);
 	cmd = cq_cmd(ring);
 	check_cq(&cmd, EFA_ADMIN_RESOURCE_ALLOC, NULL);
