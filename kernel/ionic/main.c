@@ -58,6 +58,8 @@ static int ibdev_register(struct dion_dev *dev)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = dev->num_eqs / DION_PIPELINES - 1;
 	ibdev->dev.parent = dion_dma_device(dev);
+	/* Pieces of memory are told by page lists, so they may be as long as they are. */
+	dma_set_max_seg_size(dion_dma_device(dev), UINT_MAX);
 	ibdev->driver_def = dvq_uapi_defs;
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->eth.netdev->dev_addr);
 	dion_fill_device_info(dev);
