@@ -37,6 +37,7 @@ help:
 ## make check-all        the same on every suite, and make against (root)
 ## make against          modules built for 7.3, the kernel of trixie-backports (root)
 ## make soak             adapters are pulled out a thousand times under load (root)
+## make fuzz-uverbs      COUNT= (10000000) random uverbs calls on each kind of adapter (root)
 ## make check-oracle     the models under the in-tree drivers (root)
 ## make check-debug      tests in guests whose kernels watch for misused memory, locks, leaks, races (root)
 ## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
@@ -159,6 +160,11 @@ soak: deps
 	$(MAKE) suite
 	@$(VM)/check --suite $(SUITE) --group soak
 
+fuzz-uverbs: deps
+	$(MAKE) -j $(JOBS) model
+	$(MAKE) suite KERNEL=kasan
+	@$(VM)/fuzz --suite $(SUITE) $(if $(COUNT),--count $(COUNT)) $(if $(DVQ_SEED),--seed $(DVQ_SEED))
+
 # Every plan on a kernel that watches, and those with races on one that finds them.
 check-debug: deps
 	$(MAKE) -j $(JOBS) model
@@ -189,12 +195,12 @@ style: deps
 	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
 
 # Hostile guests, devices and kernels in one process. Not part of check, which plays what was found.
-fuzz: fuzz-native
+fuzz: fuzz-native fuzz-uverbs
 
 fuzz-native: deps
 	@$(VM)/deps clang libclang-rt-dev
 	$(MAKE) -j $(JOBS) -C $(ROOT)/selftests/fuzz all fuzzers
 	@$(ROOT)/selftests/fuzz/run
 
-.PHONY: all help root tree modules planted library tests model native fuzz fuzz-native install clean deps suite check check-all \
-	check-oracle check-debug against demo shell soak style
+.PHONY: all help root tree modules planted library tests model native fuzz fuzz-native fuzz-uverbs install clean deps suite \
+	check check-all check-oracle check-debug against demo shell soak style
