@@ -11,9 +11,11 @@
 #include <pthread.h>
 #include <sys/utsname.h>
 
+#include "lib/driver.h"
 #include "lib/efa_test.h"
 #include "lib/log.h"
 #include "lib/memory.h"
+#include "lib/resource.h"
 #include "lib/uverbs.h"
 
 #define SOON_MS	3000	/* far below the time after which the driver gives a device up */
@@ -178,6 +180,18 @@ EFA_TEST(f57_modify_and_query_refused)
 	CHECK_EQ(raw_qp_modify(bench.raw, bench.qp, &attr, NULL), 0);
 }
 
+/* true if an asynchronous event of this type comes in time */
+static bool async_event(struct ibv_context *context, enum ibv_event_type type, int ms)
+{
+	struct pollfd fd = { .fd = context->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	if (poll(&fd, 1, ms) != 1 || ibv_get_async_event(context, &event))
+		return false;
+	ibv_ack_async_event(&event);
+	return event.event_type == type;
+}
+
 /* ---- destruction --------------------------------------------------------------------------- */
 
 /* What the device still writes to is kept, and can be destroyed later. */
@@ -228,6 +242,49 @@ EFA_TEST(file_closed_while_device_refuses)
 	model_ask(self->model, "inject op=destroy_cq count=1 action=fail status=7");
 	lab_drop_all();
 	check_no_objects("after the file was closed");
+}
+
+/* And if it says no to the end, it is stopped: nothing stays in the kernel, nor is used again. */
+EFA_TEST(file_closed_while_device_refuses_for_ever)
+{
+	static const char *const commands[] = { "destroy_qp", "dereg_mr", "destroy_cq" };
+	struct resources before;
+
+	need_model();
+	for (unsigned int i = 0; i < 3; i++) {
+		struct bench bench;
+
+		before = resources_now(self);
+		bench = bench_new();
+		one_of_each(&bench);
+		model_ask(self->model, "inject op=%s count=1000 action=fail status=7",
+			  commands[i]);
+		lab_drop_all();
+		resources_expect(self, &before, commands[i]);
+		CHECK(async_event(self->context, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
+		driver_rebind();
+		check_no_objects("after the device was stopped");
+	}
+}
+
+/* What has no memory is asked for twice, and is not worth stopping the device. */
+EFA_TEST(numbers_refused_for_ever)
+{
+	struct bench bench = bench_new();
+	uint32_t pd, ah;
+
+	REQUIRE(!raw_pd(bench.raw, NULL, &pd));
+	REQUIRE(!raw_ah(bench.raw, bench.raw->pd, &bench.ah_attr, NULL, &ah));
+	model_ask(self->model, "inject op=dealloc_pd count=2 action=fail status=7");
+	model_ask(self->model, "inject op=destroy_ah count=2 action=fail status=7");
+	CHECK_EQ(raw_pd_destroy(bench.raw, pd), 0);
+	CHECK_EQ(raw_ah_destroy(bench.raw, ah), 0);
+	CHECK_STR(model_ask(self->model, "inject list"), "");
+	lab_drop_all();
+	CHECK(!async_event(self->context, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
+	/* the device's numbers come back with a reset */
+	driver_rebind();
+	check_no_objects("after a reset");
 }
 
 /* ---- answers that are odd -------------------------------------------------------------------- */
@@ -529,18 +586,6 @@ EFA_TEST(other_events_do_no_harm)
 		model_ask(self->model, "aenq group=%u syndrome=3 count=4", groups[i]);
 		pd_works(&bench, "event of an odd group");
 	}
-}
-
-/* true if an asynchronous event of this type comes in time */
-static bool async_event(struct ibv_context *context, enum ibv_event_type type, int ms)
-{
-	struct pollfd fd = { .fd = context->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	if (poll(&fd, 1, ms) != 1 || ibv_get_async_event(context, &event))
-		return false;
-	ibv_ack_async_event(&event);
-	return event.event_type == type;
 }
 
 EFA_TEST(fatal_error_is_told)

@@ -3,8 +3,12 @@
  * Objects of ionic come and go: in any order, up to their limits, refused by the adapter or by the
  * driver, and none is left behind.
  */
+#include "lib/async.h"
+#include "lib/driver.h"
 #include "lib/ionic_test.h"
 #include "lib/memory.h"
+#include "lib/resource.h"
+#include "lib/uverbs.h"
 
 /* before anything is made */
 static struct model_stats objects_now(void)
@@ -425,10 +429,61 @@ IONIC_TEST(f52_second_half_refused)
 	CHECK_EQ(try_cq(endpoint), 0);
 }
 
+static struct raw *raw_context(void)
+{
+	struct dvq_ionic_ctx_resp resp;
+
+	return raw_new_ionic(self, &resp);
+}
+
+static void raw_mr_of(const struct raw *raw)
+{
+	static uint8_t memory[100];
+	struct ib_uverbs_reg_mr_resp resp;
+	int err = raw_mr(raw, memory, sizeof(memory), (uintptr_t)memory, 0, NULL, &resp);
+
+	LAB_NEED(!err, "registering: %s", strerror(-err));
+}
+
+static struct dvq_ionic_ring raw_ring(const struct memory *memory, unsigned int n, uint8_t stride)
+{
+	return (struct dvq_ionic_ring) {
+		.addr = (uintptr_t)memory->base + n * PAGE, .size = PAGE, .mask = 31,
+		.depth_log2 = 5, .stride_log2 = stride,
+	};
+}
+
+static void raw_queues_of(const struct raw *raw, bool with_qp)
+{
+	struct memory *memory = memory_plain(3);
+	const struct dvq_ionic_cq_req cq_req = {
+		.udma_mask = 1, .ring = { raw_ring(memory, 0, 5) },
+	};
+	const struct dvq_ionic_qp_req qp_req = {
+		.sq = raw_ring(memory, 1, 6), .rq = raw_ring(memory, 2, 6),
+	};
+	struct dvq_ionic_cq_resp cq_resp;
+	struct dvq_ionic_qp_resp qp_resp;
+	struct raw_qp qp = {
+		.type = IB_UVERBS_QPT_RC,
+		.cap = { .max_send_wr = 31, .max_recv_wr = 31, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	int err = raw_cq(raw, 16, &(struct uv_data) { &cq_req, sizeof(cq_req), &cq_resp,
+						      sizeof(cq_resp) }, &qp.send_cq);
+
+	qp.recv_cq = qp.send_cq;
+	if (!err && with_qp)
+		err = raw_qp_data(raw, &qp, &(struct uv_data) { &qp_req, sizeof(qp_req), &qp_resp,
+								sizeof(qp_resp) }, &qp.send_cq);
+	LAB_NEED(!err, "creating queues: %s", strerror(-err));
+}
+
 /* what was not destroyed is still there, and is the next time */
 IONIC_TEST(destruction_refused)
 {
 	static const char *const points[] = { "destroy_qp", "destroy_cq", "destroy_mr" };
+	static uint8_t memory[100];
 	struct model_stats before = objects_now();
 
 	need_model();
@@ -436,17 +491,64 @@ IONIC_TEST(destruction_refused)
 		struct endpoint *endpoint = endpoint_new(self, NULL);
 		struct ibv_cq *cq = make_cq(NULL);
 		struct ibv_qp *qp = make_qp(endpoint);
-		struct ibv_mw *mw = make_mw(endpoint->pd);
+		struct ibv_mr *mr = ibv_reg_mr(endpoint->pd, memory, sizeof(memory), 0);
 
-		REQUIRE(cq && qp && mw);
+		REQUIRE(cq && qp && mr);
 		model_ask(self->model, "inject op=%s action=fail status=3", points[i]);
 		CHECK((i == 0 ? ibv_destroy_qp(qp) :
-		       i == 1 ? ibv_destroy_cq(cq) : ibv_dealloc_mw(mw)) != 0);
+		       i == 1 ? ibv_destroy_cq(cq) : ibv_dereg_mr(mr)) != 0);
 		CHECK_EQ(ibv_destroy_qp(qp), 0);
 		CHECK_EQ(ibv_destroy_cq(cq), 0);
-		CHECK_EQ(ibv_dealloc_mw(mw), 0);
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		lab_drop_all();
 		adapter_expect_objects(self, &before);
+	}
+}
+
+/* what the adapter uses no memory for is asked for twice at once */
+IONIC_TEST(destruction_refused_once)
+{
+	struct model_stats before = objects_now();
+	struct ibv_mw *mw;
+	struct ibv_ah *ah;
+	struct ibv_pd *pd;
+
+	need_model();
+	pd = pd_new(self);
+	mw = make_mw(pd);
+	ah = make_ah(pd);
+	REQUIRE(mw && ah);
+	model_ask(self->model, "inject op=destroy_mr action=fail status=3");
+	model_ask(self->model, "inject op=destroy_ah action=fail status=3");
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	adapter_expect_objects(self, &before);
+}
+
+/* Nobody is left to try again, so the RDMA side is failed; nothing stays in the kernel. */
+IONIC_TEST(file_closed_while_adapter_refuses)
+{
+	static const char *const points[] = { "destroy_qp", "destroy_cq", "destroy_mr" };
+	struct resources before;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("is about dvq_ionic");
+	for (unsigned int i = 0; i < 3; i++) {
+		struct model_stats empty = objects_now();
+
+		before = resources_now(self);
+		/* a context without anything else, which the core could be busy with meanwhile */
+		if (i == 2)
+			raw_mr_of(raw_context());
+		else
+			raw_queues_of(raw_context(), i == 0);
+		model_ask(self->model, "inject op=%s count=1000 action=fail status=3", points[i]);
+		lab_drop_all();
+		resources_expect(self, &before, points[i]);
+		async_expect(self, IBV_EVENT_DEVICE_FATAL, NULL);
+		driver_rebind();
+		adapter_expect_objects(self, &empty);
 	}
 }
 

@@ -218,6 +218,25 @@ struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *
 /* ---- objects ------------------------------------------------------------------- */
 
 /**
+ * dvq_is_cleanup() - does the core clean up after somebody, rather than do as he asks?
+ * @udata: of a destroy op
+ *
+ * Then the op must not fail: the core may have nobody else to try again, warns, and forgets
+ * an object that the device still uses. A call has attributes, or came by write() and has
+ * a length; cleaning up has neither.
+ */
+static inline bool dvq_is_cleanup(struct ib_udata *udata)
+{
+	struct uverbs_attr_bundle *attrs;
+
+	if (!udata)
+		return true;
+	attrs = rdma_udata_to_uverbs_attr_bundle(udata);
+	return bitmap_empty(attrs->attr_present, UVERBS_API_ATTR_BKEY_LEN) &&
+	       !attrs->ucore.inlen;
+}
+
+/**
  * struct dvq_pd - first member of a driver's PD
  * @ibpd: what the RDMA core knows of it
  * @lock: protects @policy and @pool

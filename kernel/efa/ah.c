@@ -69,7 +69,6 @@ static struct efa_shared_ah *get_shared(struct efa_dev *dev, struct efa_pd *pd,
 	return shared;
 }
 
-/* The device's refusal to forget an AH is of no use to anyone. */
 static void put_shared(struct efa_dev *dev, struct efa_pd *pd, struct efa_shared_ah *shared)
 {
 	mutex_lock(&pd->ah_lock);

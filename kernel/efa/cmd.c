@@ -58,6 +58,22 @@ static_assert(sizeof(struct efa_modify_counter_cmd) == 24);
 	exec(dev, cmd, &__resp);						\
 })
 
+/*
+ * For what takes no memory of ours: a device that refuses is asked again. If that is refused
+ * too, a number stays taken until the next reset, which is of no use to the caller.
+ */
+#define exec_forget(dev, cmd)							\
+({										\
+	int __ret = efa_settle(exec_no_answer(dev, cmd));			\
+										\
+	if (__ret)								\
+		__ret = efa_settle(exec_no_answer(dev, cmd));			\
+	if (__ret)								\
+		dev_warn_ratelimited(&(dev)->pdev->dev,				\
+				     "command %u is refused for good: %d\n",	\
+				     (cmd)->hdr.opcode, __ret);			\
+})
+
 static void set_ctrl_buf(struct efa_ctrl_buf *ctrl, dma_addr_t dma, u32 length)
 {
 	ctrl->length = cpu_to_le32(length);
@@ -138,14 +154,14 @@ int efa_cmd_alloc_uar(struct efa_dev *dev, u16 *uar)
 	return ret;
 }
 
-int efa_cmd_dealloc_uar(struct efa_dev *dev, u16 uar)
+void efa_cmd_dealloc_uar(struct efa_dev *dev, u16 uar)
 {
 	struct efa_dealloc_uar_cmd cmd = {
 		.hdr.opcode = EFA_ADMIN_DEALLOC_UAR,
 		.uar = cpu_to_le16(uar),
 	};
 
-	return exec_no_answer(dev, &cmd);
+	exec_forget(dev, &cmd);
 }
 
 int efa_cmd_alloc_pd(struct efa_dev *dev, u16 *pdn)
@@ -160,14 +176,14 @@ int efa_cmd_alloc_pd(struct efa_dev *dev, u16 *pdn)
 	return ret;
 }
 
-int efa_cmd_dealloc_pd(struct efa_dev *dev, u16 pdn)
+void efa_cmd_dealloc_pd(struct efa_dev *dev, u16 pdn)
 {
 	struct efa_dealloc_pd_cmd cmd = {
 		.hdr.opcode = EFA_ADMIN_DEALLOC_PD,
 		.pd = cpu_to_le16(pdn),
 	};
 
-	return exec_no_answer(dev, &cmd);
+	exec_forget(dev, &cmd);
 }
 
 int efa_cmd_create_ah(struct efa_dev *dev, u16 pdn, const union ib_gid *gid, u16 *ah_num)
@@ -186,7 +202,7 @@ int efa_cmd_create_ah(struct efa_dev *dev, u16 pdn, const union ib_gid *gid, u16
 	return ret;
 }
 
-int efa_cmd_destroy_ah(struct efa_dev *dev, u16 pdn, u16 ah_num)
+void efa_cmd_destroy_ah(struct efa_dev *dev, u16 pdn, u16 ah_num)
 {
 	struct efa_destroy_ah_cmd cmd = {
 		.hdr.opcode = EFA_ADMIN_DESTROY_AH,
@@ -194,7 +210,7 @@ int efa_cmd_destroy_ah(struct efa_dev *dev, u16 pdn, u16 ah_num)
 		.pd = cpu_to_le16(pdn),
 	};
 
-	return exec_no_answer(dev, &cmd);
+	exec_forget(dev, &cmd);
 }
 
 /* ---- MR --------------------------------------------------------------------------- */

@@ -17,11 +17,11 @@ int efa_cmd_get_stats(struct efa_dev *dev, enum efa_stats_type type,
 		      struct efa_get_stats_resp *resp);
 
 int efa_cmd_alloc_uar(struct efa_dev *dev, u16 *uar);
-int efa_cmd_dealloc_uar(struct efa_dev *dev, u16 uar);
+void efa_cmd_dealloc_uar(struct efa_dev *dev, u16 uar);
 int efa_cmd_alloc_pd(struct efa_dev *dev, u16 *pdn);
-int efa_cmd_dealloc_pd(struct efa_dev *dev, u16 pdn);
+void efa_cmd_dealloc_pd(struct efa_dev *dev, u16 pdn);
 int efa_cmd_create_ah(struct efa_dev *dev, u16 pdn, const union ib_gid *gid, u16 *ah_num);
-int efa_cmd_destroy_ah(struct efa_dev *dev, u16 pdn, u16 ah_num);
+void efa_cmd_destroy_ah(struct efa_dev *dev, u16 pdn, u16 ah_num);
 
 struct efa_reg_mr_params {
 	u16 pdn;

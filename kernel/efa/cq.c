@@ -218,7 +218,7 @@ static int create_cq(struct efa_dev *dev, struct efa_cq *cq, struct efa_ucontext
 	return 0;
 }
 
-/* A device that does not let go of the ring of a CQ nobody has seen yet is stopped. */
+/* A device that does not let go of the ring of a CQ that nobody has, yet or any more, is stopped. */
 static void uncreate_cq(struct efa_dev *dev, struct efa_cq *cq)
 {
 	if (efa_settle(efa_cmd_destroy_cq(dev, cq->cq_idx)))
@@ -298,7 +298,9 @@ int efa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	/* First, because the device may give the index to another CQ at once. */
 	events_off(dev, cq);
 	ret = efa_settle(efa_cmd_destroy_cq(dev, cq->cq_idx));
-	if (ret) {
+	if (ret && dvq_is_cleanup(udata)) {
+		uncreate_cq(dev, cq);
+	} else if (ret) {
 		/* The index is still taken, so only memory can be lacking. */
 		if (events_on(dev, cq))
 			ibdev_err(&dev->dvq.ibdev, "CQ %u has lost its events\n", cq->cq_idx);

@@ -167,15 +167,19 @@ struct ib_mr *efa_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length,
 	return count_failure(ibpd, new_mr(ibpd, umem, virt_addr, permissions));
 }
 
-/* What the device does not let go of stays pinned. */
+/* What the device does not let go of stays pinned, until it is stopped for that. */
 int efa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
+	struct efa_dev *dev = to_efa_dev(ibmr->device);
 	struct efa_mr *mr = to_efa_mr(ibmr);
 	int ret;
 
-	ret = efa_settle(efa_cmd_dereg_mr(to_efa_dev(ibmr->device), ibmr->lkey));
-	if (ret)
+	ret = efa_settle(efa_cmd_dereg_mr(dev, ibmr->lkey));
+	if (ret && !dvq_is_cleanup(udata))
 		return ret;
+	/* Nobody is left to try again. */
+	if (ret && efa_settle(efa_cmd_dereg_mr(dev, ibmr->lkey)))
+		efa_device_halt(dev);
 	ib_umem_release(mr->umem);
 	kfree(mr);
 	return 0;

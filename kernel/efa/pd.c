@@ -38,7 +38,7 @@ err_count:
 }
 
 /*
- * In this and the other destroy ops @udata is not looked at: when the core takes back
+ * In this and the other destroy ops @udata is not read from: when the core takes back
  * what it has just created, it is that of the creation.
  */
 int efa_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)

@@ -294,7 +294,7 @@ static int check_result(struct efa_dev *dev, const struct efa_create_qp_result *
 	return -EIO;
 }
 
-/* A device that does not let go of the ring of a QP nobody has seen yet is stopped. */
+/* A device that does not let go of the ring of a QP that nobody has, yet or any more, is stopped. */
 static void uncreate_qp(struct efa_dev *dev, u32 handle)
 {
 	if (efa_settle(efa_cmd_destroy_qp(dev, handle)))
@@ -383,13 +383,20 @@ int efa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 	return ret;
 }
 
-/* The device's part; when it refuses, the QP stays as it was. */
-static int destroy_qp(struct efa_dev *dev, struct efa_qp *qp)
+/*
+ * The device's part; when it refuses, the QP stays as it was. Where nobody is left to try
+ * again, this does.
+ */
+static int destroy_qp(struct efa_dev *dev, struct efa_qp *qp, struct ib_udata *udata)
 {
 	int ret;
 
 	mutex_lock(&qp->lock);
 	ret = efa_settle(efa_cmd_destroy_qp(dev, qp->handle));
+	if (ret && dvq_is_cleanup(udata)) {
+		uncreate_qp(dev, qp->handle);
+		ret = 0;
+	}
 	if (!ret)
 		qp->alive = false;
 	mutex_unlock(&qp->lock);
@@ -402,7 +409,7 @@ int efa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct efa_qp *qp = to_efa_qp(ibqp);
 	int ret;
 
-	ret = destroy_qp(dev, qp);
+	ret = destroy_qp(dev, qp, udata);
 	if (ret)
 		return ret;
 	dvq_qp_cleanup(&qp->dvq);

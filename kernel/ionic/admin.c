@@ -298,8 +298,8 @@ int dion_admin_exec(struct dion_dev *dev, const void *cmd)
  * @refused: of the object, initially false
  *
  * A device that refuses may still use the memory of the object, so the object has to
- * stay; the core tries again when it cleans up. If that is refused too, nothing short of
- * a reset helps, so that is what happens.
+ * stay, and its owner can try again; for one that is gone the op does. If that is refused
+ * too, nothing short of a reset helps, so that is what happens.
  *
  * Return: 0: the device has let go; or a negative errno, once in the life of the object.
  */

@@ -64,16 +64,15 @@ out:
 	return ret;
 }
 
-/* The number stays taken if the device refuses to forget it. */
+/* As of windows, see dion_dealloc_mw(). */
 int dion_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct dion_dev *dev = to_dion_dev(ibah->device);
 	struct dion_ah *ah = to_dion_ah(ibah);
-	int ret;
+	bool refused = false;
 
-	ret = dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_AH, ah->dvq.ah_num, &ah->refused);
-	if (ret)
-		return ret;
+	while (dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_AH, ah->dvq.ah_num, &refused))
+		;
 	dion_numbers_put(&dev->ahs, ah->dvq.ah_num);
 	atomic_dec(&dev->dvq.ahs);
 	return 0;

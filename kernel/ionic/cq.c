@@ -188,6 +188,8 @@ static int destroy_rings(struct dion_cq *cq)
 		if (ret)
 			return ret;
 		cq->pipelines &= ~BIT(pipeline);
+		/* Who asks is not told of a ring that is gone. */
+		cq->dvq.ring[pipeline].entries = 0;
 	}
 	return 0;
 }
@@ -278,7 +280,9 @@ int dion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct dion_cq *cq = to_dion_cq(ibcq);
 	int ret;
 
-	ret = destroy_rings(cq);
+	do
+		ret = destroy_rings(cq);
+	while (ret && dvq_is_cleanup(udata));
 	if (ret)
 		return ret;
 	dvq_cq_cleanup(&cq->dvq);

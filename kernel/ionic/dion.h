@@ -424,7 +424,6 @@ struct dion_pd {
 
 struct dion_ah {
 	struct dvq_ah dvq;
-	bool refused;
 };
 
 struct dion_mr {
@@ -433,9 +432,9 @@ struct dion_mr {
 	bool refused;
 };
 
+/* nothing of ours, but the core wants a struct */
 struct dion_mw {
 	struct ib_mw ibmw;
-	bool refused;
 };
 
 /**
@@ -549,11 +548,6 @@ static inline struct dion_ah *to_dion_ah(struct ib_ah *ibah)
 static inline struct dion_mr *to_dion_mr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct dion_mr, ibmr);
-}
-
-static inline struct dion_mw *to_dion_mw(struct ib_mw *ibmw)
-{
-	return container_of(ibmw, struct dion_mw, ibmw);
 }
 
 static inline struct dion_cq *to_dion_cq(struct ib_cq *ibcq)

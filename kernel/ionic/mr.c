@@ -183,7 +183,9 @@ int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct dion_mr *mr = to_dion_mr(ibmr);
 	int ret;
 
-	ret = destroy_key(dev, ibmr->lkey, &mr->refused);
+	do
+		ret = destroy_key(dev, ibmr->lkey, &mr->refused);
+	while (ret && dvq_is_cleanup(udata));
 	if (ret)
 		return ret;
 	ib_umem_release(mr->umem);
@@ -230,8 +232,16 @@ int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	return 0;
 }
 
-/* The tag of the key may be another by now; the index is what counts. */
+/*
+ * The tag of the key may be another by now; the index is what counts. Whether the core cleans up
+ * is not told, so a device that refuses gets its second chance at once.
+ */
 int dion_dealloc_mw(struct ib_mw *ibmw)
 {
-	return destroy_key(to_dion_dev(ibmw->device), ibmw->rkey, &to_dion_mw(ibmw)->refused);
+	struct dion_dev *dev = to_dion_dev(ibmw->device);
+	bool refused = false;
+
+	while (destroy_key(dev, ibmw->rkey, &refused))
+		;
+	return 0;
 }

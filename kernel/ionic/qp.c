@@ -502,7 +502,9 @@ int dion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct dion_qp *qp = to_dion_qp(ibqp);
 	int ret;
 
-	ret = destroy_in_device(dev, qp);
+	do
+		ret = destroy_in_device(dev, qp);
+	while (ret && dvq_is_cleanup(udata));
 	if (ret)
 		return ret;
 	dvq_qp_cleanup(&qp->dvq);
