@@ -153,7 +153,9 @@ static int fill_entries(struct efa_page_list *list, struct ib_umem *umem, unsign
 	if (list->count <= PIECE_ENTRIES)
 		list->entries = kcalloc(list->count, sizeof(*entry), GFP_KERNEL);
 	else
-		list->entries = vzalloc(round_up(list->count, PIECE_ENTRIES) * sizeof(*entry));
+		/* As long as the user likes, so that there is no memory for it is not worth a line. */
+		list->entries = __vmalloc(round_up(list->count, PIECE_ENTRIES) * sizeof(*entry),
+					  GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	if (!list->entries)
 		return -ENOMEM;
 
