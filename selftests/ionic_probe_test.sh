@@ -6,6 +6,7 @@
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+. "${BASH_SOURCE[0]%/*}/lib/fault.sh"
 
 driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma
 
@@ -166,6 +167,35 @@ test_f49_stride()
 test_f49_page_table()
 {
 	another page_table=1 page_table=65536
+}
+
+# ---- whatever comes next fails ----------------------------------------------------------------------
+
+probe_fails()
+{
+	if [ -e "/sys/bus/pci/devices/$pci/$(auxiliary)/driver" ]; then
+		[ -n "$(ls "/sys/bus/pci/devices/$pci/infiniband_verbs" 2> /dev/null)" ] ||
+			fail 'it has a driver, but no RDMA device'
+		return 1
+	fi
+	check_quiet
+}
+
+test_nth_command_of_any_kind()
+{
+	local point
+
+	for point in rdma_reset rdma_create_eq rdma_create_cq rdma_create_aq; do
+		walk "$point" 10 14
+	done
+	for point in stats_vals stats_hdrs qp_stats_hdrs; do
+		walk "$point" 1 5
+	done
+}
+
+test_nth_allocation()
+{
+	walk_allocations "$(auxiliary)" "$driver"/bind
 }
 
 tap_run "$@"

@@ -5,6 +5,7 @@
 # and the device quiet, and the next attempt succeeds.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/fault.sh"
 
 device=${DVQ_DEV:-efa_0}
 driver=/sys/bus/pci/drivers/dvq_efa
@@ -423,6 +424,42 @@ test_f49_registration_fails()
 	# the core asks for the port's counters when it registers the device
 	refused 'Cannot allocate memory' 2 inject op=get_stats action=fail status=1
 	recover
+}
+
+# ---- whatever comes next fails ----------------------------------------------------------------------
+
+unbind()
+{
+	echo "$pci" > "$driver"/unbind || fail 'unbinding failed'
+}
+
+probe_fails()
+{
+	local object
+
+	if [ -e "$driver/$pci" ]; then
+		[ -d "/sys/bus/pci/devices/$pci/infiniband_verbs" ] ||
+			fail 'it has a driver, but no RDMA device'
+		return 1
+	fi
+	check_quiet
+	for object in pd uar eq cq qp mr ah; do
+		equal "the device's ${object}s" "$(stat "$name" "$object")" 0
+	done
+}
+
+test_nth_command_of_any_kind()
+{
+	local point
+
+	for point in get_feature set_feature create_eq get_stats; do
+		walk "$point" 1 5 7
+	done
+}
+
+test_nth_allocation()
+{
+	walk_allocations "$pci" "$driver"/bind
 }
 
 tap_run "$@"

@@ -21,15 +21,14 @@
 #define INDIRECT_PAGES	1100	/* in lists of a list */
 
 /* Attributes of kernels after 6.16, which older headers do not have. */
-enum { CREATE_CQ_BUFFER_VA = UVERBS_ATTR_CREATE_CQ_EVENT_FD + 1, CREATE_CQ_BUFFER_LENGTH,
-       CREATE_CQ_BUFFER_FD, CREATE_CQ_BUFFER_OFFSET };
+enum { CREATE_CQ_BUFFER_VA = UVERBS_ATTR_CREATE_CQ_EVENT_FD + 1, CREATE_CQ_BUFFER_LENGTH };
 
 /**
  * struct scene - what operations work on: a context with a PD, memory, and what they make
  *
  * @index: of the adapter to netlink
  * @rings: memory for rings of ionic, and for a caller's CQ of EFA
- * @list: also as @dmabuf, if there can be one; so is @small, as @small_dmabuf
+ * @list: also as @dmabuf, if there can be one
  * @pd, @ah, @cq, @qp, @mr, @mw, @region: handles
  * @key, @length: what can be mapped
  */
@@ -37,7 +36,7 @@ static struct scene {
 	struct raw *raw;
 	uint32_t index;
 	struct memory *rings, *small, *list, *indirect;
-	int dmabuf, small_dmabuf;
+	int dmabuf;
 	int channel, fd;
 	uint32_t pd, ah, cq, qp, qpn, mr, mw, region, counter;
 	uint64_t key;
@@ -67,11 +66,8 @@ static void set_up(void)
 	at.list = memory_scattered(LIST_PAGES, LIST_PAGES);
 	at.indirect = memory_scattered(INDIRECT_PAGES, INDIRECT_PAGES);
 	at.dmabuf = memory_dmabuf(at.list, at.list->size, &why);
-	at.small_dmabuf = memory_dmabuf(at.small, at.small->size, &why);
 	if (at.dmabuf >= 0)
 		lab_hold(drop_dmabuf, &at.dmabuf);
-	if (at.small_dmabuf >= 0)
-		lab_hold(drop_dmabuf, &at.small_dmabuf);
 	/* so that no page of it comes with the first use by the kernel */
 	memset(at.rings->base, 0, at.rings->size);
 	memset(at.small->base, 0, at.small->size);
@@ -347,24 +343,18 @@ static struct dvq_ionic_ring ring_of(unsigned int n, uint8_t stride_log2)
 }
 
 /* @CQ_FIRST, @CQ_SECOND: on one pipeline of ionic only */
-enum { CQ_USUAL, CQ_SENDERS, CQ_EVENTS, CQ_OF_MEMORY, CQ_OF_DMABUF, CQ_FIRST, CQ_SECOND };
+enum { CQ_USUAL, CQ_SENDERS, CQ_EVENTS, CQ_OF_MEMORY, CQ_FIRST, CQ_SECOND };
 
 static size_t efa_cq_bytes(void)
 {
 	return (size_t)CQE_IN_A_PAGE * 32 * at.raw->context.sub_cqs_per_cq;
 }
 
-static void add_memory(struct uv_call *call, int kind)
+static void add_memory(struct uv_call *call)
 {
-	uint64_t length = efa_cq_bytes(), place = kind == CQ_OF_DMABUF ? 0 :
-			  (uintptr_t)at.rings->base;
+	uint64_t length = efa_cq_bytes(), place = (uintptr_t)at.rings->base;
 
-	if (kind == CQ_OF_DMABUF) {
-		uv_in(call, CREATE_CQ_BUFFER_FD, &at.small_dmabuf, sizeof(at.small_dmabuf));
-		uv_in(call, CREATE_CQ_BUFFER_OFFSET, &place, sizeof(place));
-	} else {
-		uv_in(call, CREATE_CQ_BUFFER_VA, &place, sizeof(place));
-	}
+	uv_in(call, CREATE_CQ_BUFFER_VA, &place, sizeof(place));
 	uv_in(call, CREATE_CQ_BUFFER_LENGTH, &length, sizeof(length));
 }
 
@@ -380,7 +370,7 @@ static int make_cq(int kind)
 		is_efa() ? (const void *)&efa : &ionic, is_efa() ? sizeof(efa) : sizeof(ionic),
 		&resp, is_efa() ? sizeof(resp) : sizeof(struct dvq_ionic_cq_resp),
 	};
-	bool of_memory = kind == CQ_OF_MEMORY || kind == CQ_OF_DMABUF;
+	bool of_memory = kind == CQ_OF_MEMORY;
 	struct uv_call call;
 	int err;
 
@@ -392,7 +382,7 @@ static int make_cq(int kind)
 	if (kind == CQ_EVENTS)
 		uv_handle(&call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, at.channel);
 	if (of_memory)
-		add_memory(&call, kind);
+		add_memory(&call);
 	err = uv_run(at.raw->fd, &call);
 	at.cq = call.attr[0].data;
 	at.key = resp.q_mmap_key;
@@ -860,11 +850,6 @@ static bool has_external(void)
 	return at.raw->device.device_caps & DVQ_EFA_DEVICE_CQ_WITH_EXT_MEM;
 }
 
-static bool has_external_dmabuf(void)
-{
-	return has_external() && has_dmabuf();
-}
-
 static bool has_wide(void)
 {
 	return self->efa.inline_buf_size_ex > self->efa.inline_buf_size;
@@ -969,7 +954,6 @@ static const struct operation on_efa[] = {
 	CQ_DESTROY(false),
 	CQ("senders", CQ_SENDERS, has_senders),
 	CQ("memory", CQ_OF_MEMORY, has_external),
-	CQ("dmabuf", CQ_OF_DMABUF, has_external_dmabuf),
 	QP("srd", QP_SRD),
 	QP("ud", QP_UD),
 	QP_IF("wide", QP_WIDE, has_wide),
@@ -1015,9 +999,9 @@ static const struct operation on_ionic[] = {
 	MAP("rq", MAP_RQ, PROT_WRITE),
 	MAP("doorbell", MAP_SQ_DOORBELL, PROT_WRITE),
 	{ .name = "counter_bind", .run = counter_bind, .undo = counter_unbind, .prepare = qp_bring,
-	  .tidy = qp_and_cq_drop, .arg = QP_RC, .from = IBV_QPS_INIT },
+	  .tidy = qp_and_cq_drop, .arg = QP_RC, .from = IBV_QPS_INIT, .answers = true },
 	{ .name = "counter_unbind", .run = counter_unbind, .prepare = counter_and_qp_make,
-	  .tidy = qp_and_cq_drop, .arg = QP_RC, .from = IBV_QPS_INIT, .destroys = true },
+	  .tidy = qp_and_cq_drop, .arg = QP_RC, .from = IBV_QPS_INIT, .answers = true },
 	{ .name = "counters_read_of_qp", .run = read_counters, .prepare = counters_and_time,
 	  .tidy = counter_and_qp_drop, .arg = QP_RC, .from = IBV_QPS_INIT,
 	  .expect = port_only },

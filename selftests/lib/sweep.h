@@ -32,6 +32,8 @@ typedef int (*step_fn)(const struct operation *operation);
  * @offered: not every adapter or kernel has it; for the caller of these functions
  * @destroys: what it is about is gone afterwards, also if only the answer cannot be given
  * @partly: what has succeeded before the failure is not undone; to do it again does the rest
+ * @answers: its result is told by another call of the kernel, and is not known if that fails; so its
+ *	allocations are left out
  * @untracked: a kind of resource that the core no longer accounts for once its driver was asked to
  *	destroy it, whatever the answer
  * @arg: for the functions, as are @from and @to
@@ -42,7 +44,7 @@ struct operation {
 	bool (*held)(const struct operation *operation);
 	int (*expect)(const char *command, int err);
 	bool (*offered)(void);
-	bool destroys, partly;
+	bool destroys, partly, answers;
 	const char *untracked;
 	int arg, from, to;
 };

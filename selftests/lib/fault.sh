@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What comes next fails, for tests in shell of a driver's probe: an admin command, or, on a kernel that can do
+# that, an allocation. Sourced behind tap.sh. The test has set name, the model's of the adapter, and defines
+# unbind, bind and recover, and probe_fails: true if there is no driver, and it has looked that nothing is left.
+
+debug=/sys/kernel/debug
+
+# walk POINT STATUS...: the first passage of the point fails, the second, and so on, with each status, until
+# there is none left
+walk()
+{
+	local point=$1 status n failed
+
+	shift
+	# shellcheck disable=SC2154 # name is the test's
+	for status; do
+		for ((n = 1, failed = 0; ; n++)); do
+			unbind
+			model "$name" inject op="$point" nth="$n" action=fail status="$status" > /dev/null
+			bind > /dev/null
+			! probe_fails || failed=$((failed + 1))
+			[ -z "$(model "$name" inject list | tr -d ' ')" ] || break
+			recover
+		done
+		recover
+		note "probe, $point with $status: $((n - 1)) failure points, $failed end it"
+		[ "$n" -gt 1 ] || fail "the probe has no $point"
+	done
+}
+
+# allocations_can_fail: prepares for it, or sets why_not
+allocations_can_fail()
+{
+	why_not='needs a kernel with CONFIG_FAULT_INJECTION: make check-debug has one'
+	[ -e /proc/thread-self/fail-nth ] || return 1
+	[ -d $debug/failslab ] || mount -t debugfs debugfs $debug || return 1
+	# else only what may not wait fails
+	echo N > $debug/failslab/ignore-gfp-wait
+	echo N > $debug/fail_page_alloc/ignore-gfp-wait
+	echo 0 > $debug/fail_page_alloc/min-order
+	# a stack for each would look like a fault in the kernel's log
+	echo 0 > $debug/failslab/verbose
+	echo 0 > $debug/fail_page_alloc/verbose
+	echo 0 > $debug/fail_usercopy/verbose
+}
+
+# fail_nth N TEXT FILE: writes TEXT to FILE while the Nth allocation of that fails. Prints 0, or what is left of
+# N: there are not as many
+fail_nth()
+{
+	python3 - "$@" << 'EOF'
+import os, sys
+
+nth = os.open('/proc/thread-self/fail-nth', os.O_RDWR)
+to = os.open(sys.argv[3], os.O_WRONLY)
+number, text = sys.argv[1].encode(), sys.argv[2].encode()
+os.write(nth, number)
+try:
+    os.write(to, text)
+except OSError:
+    pass
+try:
+    left = os.pread(nth, 16, 0).decode().strip()
+except OSError:
+    left = '1'  # to read is to pass one more, and so is to write
+try:
+    os.pwrite(nth, b'0', 0)
+except OSError:
+    os.pwrite(nth, b'0', 0)
+print(left)
+EOF
+}
+
+# walk_allocations DEVICE FILE: each allocation of what writing the device's name to the file does; the task that
+# binds carries the faults
+walk_allocations()
+{
+	local n left failed=0
+
+	allocations_can_fail || { skip "$why_not"; return; }
+	for ((n = 1; n < 5000; n++)); do
+		unbind
+		left=$(fail_nth "$n" "$1" "$2")
+		! probe_fails || failed=$((failed + 1))
+		[ "$left" = 0 ] || break
+		recover
+	done
+	recover
+	note "probe: $((n - 1)) allocation failure points, $failed end it"
+	[ "$n" -gt 20 ] || fail 'these are too few to believe'
+}
