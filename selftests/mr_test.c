@@ -345,6 +345,35 @@ ADAPTER_TEST(f59_dmabuf)
 	close(fd);
 }
 
+/* in pieces of 2 MiB, which is more than an Ethernet driver maps (DMA-API debugging tells) */
+ADAPTER_TEST(f59_dmabuf_of_huge_pages)
+{
+	const char *why;
+	struct memory *memory = memory_huge(4 << 20, &why);
+	struct region region = { .memory = memory, .address = 0x10000 };
+	struct duo duo;
+	int fd;
+
+	if (!memory)
+		SKIP(why);
+	fd = memory_dmabuf(memory, memory->size, &why);
+	if (fd < 0)
+		SKIP(why);
+	duo = duo_new(NULL);
+	region.length = memory->size;
+	region.inside = memory->base;
+	region.duo = &duo;
+	region.other = buffer_new(duo.b->pd, PIECE, IBV_ACCESS_LOCAL_WRITE);
+	region.mr = ibv_reg_dmabuf_mr(duo.a->pd, 0, region.length, region.address, fd,
+				      IBV_ACCESS_LOCAL_WRITE);
+	REQUIRE(region.mr);
+	lab_hold(drop_mr, region.mr);
+	look_around(&region);
+	expect_borders(&region);
+	REQUIRE(!lab_drop(region.mr));
+	close(fd);
+}
+
 ADAPTER_TEST(f59_dmabuf_refused)
 {
 	struct memory *memory = memory_scattered(16, 16);

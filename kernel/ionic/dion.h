@@ -329,6 +329,7 @@ struct dion_stats {
 struct dion_dev {
 	struct dvq_device dvq;
 	struct dion_ethernet eth;
+	unsigned int eth_max_seg;	/* bytes; of the DMA device, and its again when we go */
 
 	struct dion_eq *eqs;
 	unsigned int num_eqs;

@@ -167,6 +167,9 @@ static struct dion_dev *dev_alloc(struct auxiliary_device *adev)
 		ret = -ENOMEM;
 		goto err_close;
 	}
+	/* A page list says where pages are, in however few pieces their memory comes. */
+	dev->eth_max_seg = dma_get_max_seg_size(dion_dma_device(dev));
+	dma_set_max_seg_size(dion_dma_device(dev), UINT_MAX);
 	dvq_device_init(&dev->dvq, dev->eth.cmb_bytes ? &dion_dvq_ops : NULL);
 	ib_set_device_ops(&dev->dvq.ibdev, &dion_ops);
 	dion_device_init(dev);
@@ -186,6 +189,7 @@ static void dev_free(struct dion_dev *dev)
 	xa_destroy(&dev->hw_cqs);
 	dvq_device_cleanup(&dev->dvq);
 	destroy_workqueue(dev->work);
+	dma_set_max_seg_size(dion_dma_device(dev), dev->eth_max_seg);
 	dion_ethernet_close(&dev->eth);
 	ib_dealloc_device(&dev->dvq.ibdev);
 }
