@@ -84,6 +84,10 @@ struct ionic_aq_create_cq {
 	__le16 pid;			/* doorbell page within the LIF */
 } __attribute__((packed));
 
+/* QP numbers that have a meaning */
+#define IONIC_QPN_SMI		0	/* never used */
+#define IONIC_QPN_GSI		1	/* of the communication manager; on pipeline 0 */
+
 enum ionic_qp_type {
 	IONIC_QPT_RC			= 0,
 	IONIC_QPT_UC			= 1,

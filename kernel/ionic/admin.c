@@ -4,14 +4,14 @@
  * is answered by one completion, in the order of the ring. A completion that does not
  * belong to the oldest command is ignored, whoever it was meant for.
  *
- * A caller sleeps until its answer comes. While something is running, a watchdog looks
- * into the completion queue too, so that a lost event costs little; and when nothing
- * moves for ANSWER_TIME it declares the device failed. That closes the queues, which
- * answers every command with -ENODEV, but only after the device was reset: whoever gets
- * that answer may free memory that the command spoke of.
+ * A caller sleeps until its answer comes, or looks for it if it must not sleep. While
+ * something is running, a watchdog looks into the completion queue too, so that a lost
+ * event costs little; and when nothing moves for ANSWER_TIME it declares the device
+ * failed. That closes the queues, which answers every command with -ENODEV, but only after
+ * the device was reset: whoever gets that answer may free memory that the command spoke of.
  */
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
-#include <linux/io.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -28,8 +28,12 @@
 #define LOOK_TIME	msecs_to_jiffies(125)
 #define ANSWER_TIME	msecs_to_jiffies(5000)	/* choice: as long as ionic.ko waits */
 
+/* Who must not sleep waits for 2 s, as in the in-tree driver. */
+#define SPIN_US		10
+#define SPINS		(2 * USEC_PER_SEC / SPIN_US)
+
 /**
- * struct command - a command of a caller who waits for it
+ * struct command - a command
  * @entry: in dion_aq.waiting or .running
  * @bytes: of the command
  * @size: how many
@@ -37,6 +41,7 @@
  * @index: of its first slot
  * @result: 0 or a negative errno
  * @done: completed with @result
+ * @farewell: what to tell instead, if nobody waits for it
  */
 struct command {
 	struct list_head entry;
@@ -46,6 +51,21 @@ struct command {
 	u16 index;
 	int result;
 	struct completion done;
+	struct dion_farewell *farewell;
+};
+
+/**
+ * struct dion_farewell - a command that destroys an object, and nobody waits for it
+ * @command: it
+ * @dev: the device
+ * @cmd: its bytes
+ * @gone: what is done when it is answered
+ */
+struct dion_farewell {
+	struct command command;
+	struct dion_dev *dev;
+	struct ionic_aq_destroy cmd;
+	dion_gone_fn gone;
 };
 
 static int status_to_errno(u32 status)
@@ -64,16 +84,9 @@ static int status_to_errno(u32 status)
 	}
 }
 
-static void ring_doorbell(struct dion_aq *aq, u8 qtype, u32 qid, u8 ring, u16 index)
-{
-	/* writeq() orders what was stored to the rings before it. */
-	writeq(FIELD_PREP(IONIC_DB_QID, (u64)qid) | FIELD_PREP(IONIC_DB_RING, (u64)ring) | index,
-	       &aq->dev->eth.kernel_doorbells[qtype]);
-}
-
 static void ring_cq(struct dion_aq *aq, u8 ring, u32 index)
 {
-	ring_doorbell(aq, aq->dev->eth.rdma.cq.qtype, aq->cq.id, ring, index % CQ_DEPTH);
+	dion_ring_doorbell(aq->dev, aq->dev->eth.rdma.cq.qtype, aq->cq.id, ring, index % CQ_DEPTH);
 }
 
 /* ---- to the device ----------------------------------------------------------- */
@@ -117,18 +130,27 @@ static void give_commands(struct dion_aq *aq)
 		list_move_tail(&cmd->entry, &aq->running);
 	}
 	if (aq->posted != before)
-		ring_doorbell(aq, aq->dev->eth.rdma.aq.qtype, aq->id, IONIC_DB_RING_PROD,
-			      aq->posted % AQ_DEPTH);
+		dion_ring_doorbell(aq->dev, aq->dev->eth.rdma.aq.qtype, aq->id, IONIC_DB_RING_PROD,
+				   aq->posted % AQ_DEPTH);
 }
 
 /* ---- from the device --------------------------------------------------------- */
+
+static void end_farewell(struct dion_farewell *farewell, int result)
+{
+	farewell->gone(farewell->dev, le32_to_cpu(farewell->cmd.id), result);
+	kfree(farewell);
+}
 
 static void finish(struct command *cmd, int result)
 {
 	list_del(&cmd->entry);
 	cmd->result = result;
 	/* The caller's stack may be gone after this. */
-	complete(&cmd->done);
+	if (cmd->farewell)
+		end_farewell(cmd->farewell, result);
+	else
+		complete(&cmd->done);
 }
 
 static bool is_new(const struct dion_aq *aq, const struct ionic_aq_cqe *cqe)
@@ -254,6 +276,40 @@ static void watch(struct work_struct *work)
 
 /* ---- callers ----------------------------------------------------------------- */
 
+static struct dion_aq *choose_aq(struct dion_dev *dev)
+{
+	return &dev->aqs[raw_smp_processor_id() % dev->num_aqs];
+}
+
+/* Return: false: no command is accepted any more. */
+static bool submit(struct dion_aq *aq, struct command *command)
+{
+	lockdep_assert_held(&aq->lock);
+	if (!aq->open)
+		return false;
+	list_add_tail(&command->entry, &aq->waiting);
+	give_commands(aq);
+	return true;
+}
+
+static void command_init(struct command *command, const void *cmd)
+{
+	const struct ionic_aq_header *header = cmd;
+	u16 len = le16_to_cpu(header->len);
+
+	*command = (struct command) {
+		.bytes = cmd,
+		.size = sizeof(*header) + len,
+		.slots = IONIC_AQ_SLOTS(len),
+	};
+	init_completion(&command->done);
+}
+
+static bool device_has(const struct dion_dev *dev, u8 op)
+{
+	return op < dev->eth.rdma.admin_opcodes;
+}
+
 /**
  * dion_admin_exec() - have the device execute a command
  * @dev: the device
@@ -264,30 +320,88 @@ static void watch(struct work_struct *work)
  */
 int dion_admin_exec(struct dion_dev *dev, const void *cmd)
 {
-	struct dion_aq *aq = &dev->aqs[raw_smp_processor_id() % dev->num_aqs];
 	const struct ionic_aq_header *header = cmd;
-	u16 len = le16_to_cpu(header->len);
-	struct command command = {
-		.bytes = cmd,
-		.size = sizeof(*header) + len,
-		.slots = IONIC_AQ_SLOTS(len),
-	};
+	struct dion_aq *aq = choose_aq(dev);
+	struct command command;
+	bool submitted;
 
-	if (header->op >= dev->eth.rdma.admin_opcodes)
+	if (!device_has(dev, header->op))
 		return -EOPNOTSUPP;
-
-	init_completion(&command.done);
+	command_init(&command, cmd);
 	spin_lock_irq(&aq->lock);
-	if (!aq->open) {
-		spin_unlock_irq(&aq->lock);
-		return -ENODEV;
-	}
-	list_add_tail(&command.entry, &aq->waiting);
-	give_commands(aq);
+	submitted = submit(aq, &command);
 	spin_unlock_irq(&aq->lock);
-
+	if (!submitted)
+		return -ENODEV;
 	wait_for_completion(&command.done);
 	return command.result;
+}
+
+/* The answer is not here yet. Its event may have to wait for us, so look for it. */
+static bool look_for_answer(struct dion_aq *aq, struct command *command)
+{
+	unsigned long flags;
+	bool done;
+
+	spin_lock_irqsave(&aq->lock, flags);
+	if (aq->open && !completion_done(&command->done))
+		take_answers(aq);
+	done = completion_done(&command->done);
+	spin_unlock_irqrestore(&aq->lock, flags);
+	return done;
+}
+
+/* Return: false: it was answered in the last moment. */
+static bool give_up(struct dion_aq *aq, struct command *command)
+{
+	unsigned long flags;
+	bool gone;
+
+	spin_lock_irqsave(&aq->lock, flags);
+	gone = !completion_done(&command->done);
+	if (gone)
+		list_del(&command->entry);
+	spin_unlock_irqrestore(&aq->lock, flags);
+	return gone;
+}
+
+/**
+ * dion_admin_exec_atomic() - the same without sleeping
+ * @dev: the device
+ * @cmd: begins with its header
+ *
+ * Return: as above, or -ETIMEDOUT: the device fails, and may touch memory that the
+ * command speaks of until it has been stopped.
+ */
+int dion_admin_exec_atomic(struct dion_dev *dev, const void *cmd)
+{
+	const struct ionic_aq_header *header = cmd;
+	struct dion_aq *aq = choose_aq(dev);
+	struct command command;
+	unsigned long flags;
+	bool submitted;
+	u32 spins;
+
+	if (!device_has(dev, header->op))
+		return -EOPNOTSUPP;
+	command_init(&command, cmd);
+	spin_lock_irqsave(&aq->lock, flags);
+	/* One that is being stopped answers when we let it. */
+	submitted = !aq->paused && submit(aq, &command);
+	spin_unlock_irqrestore(&aq->lock, flags);
+	if (!submitted)
+		return -ENODEV;
+	for (spins = 0; spins < SPINS; spins++) {
+		if (look_for_answer(aq, &command))
+			return command.result;
+		udelay(SPIN_US);
+	}
+	if (!give_up(aq, &command))
+		return command.result;
+	ibdev_err(&dev->dvq.ibdev, "admin queue %u: no answer to command %u in time\n", aq->id,
+		  header->op);
+	dion_device_fail(dev);
+	return -ETIMEDOUT;
 }
 
 /**
@@ -315,7 +429,7 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 	int ret;
 
 	/* choice: AHs (see identity_is_usable()) it overwrites, as the in-tree driver expects */
-	if (op >= dev->eth.rdma.admin_opcodes)
+	if (!device_has(dev, op))
 		return 0;
 
 	ret = dion_admin_exec(dev, &cmd);
@@ -329,6 +443,58 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 	dion_device_fail(dev);
 	flush_work(&dev->fail_work);
 	return 0;
+}
+
+/**
+ * dion_farewell_new() - prepare to destroy an object without waiting and without failing
+ * @dev: the device
+ * @op: how
+ * @gone: what to do then
+ * @gfp: how to allocate it
+ *
+ * Return: it, to be given to dion_farewell_send() or dion_farewell_free(); or NULL.
+ */
+struct dion_farewell *dion_farewell_new(struct dion_dev *dev, enum ionic_aq_op op,
+					dion_gone_fn gone, gfp_t gfp)
+{
+	struct dion_farewell *farewell = kzalloc(sizeof(*farewell), gfp);
+
+	if (!farewell)
+		return NULL;
+	farewell->dev = dev;
+	farewell->gone = gone;
+	farewell->cmd.header.op = op;
+	farewell->cmd.header.len =
+		cpu_to_le16(sizeof(farewell->cmd) - sizeof(farewell->cmd.header));
+	return farewell;
+}
+
+void dion_farewell_free(struct dion_farewell *farewell)
+{
+	kfree(farewell);
+}
+
+/* In any context. */
+void dion_farewell_send(struct dion_farewell *farewell, u32 id)
+{
+	struct dion_dev *dev = farewell->dev;
+	struct dion_aq *aq = choose_aq(dev);
+	unsigned long flags;
+	bool submitted;
+
+	command_init(&farewell->command, &farewell->cmd);
+	farewell->command.farewell = farewell;
+	farewell->cmd.id = cpu_to_le32(id);
+	/* as in dion_admin_exec_destroy() */
+	if (!device_has(dev, farewell->cmd.header.op)) {
+		end_farewell(farewell, 0);
+		return;
+	}
+	spin_lock_irqsave(&aq->lock, flags);
+	submitted = submit(aq, &farewell->command);
+	spin_unlock_irqrestore(&aq->lock, flags);
+	if (!submitted)
+		end_farewell(farewell, -ENODEV);
 }
 
 /* @addr: @length bytes for the device to write */

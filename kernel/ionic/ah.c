@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Address handles: headers that the device keeps for datagram queues. */
+/*
+ * Address handles: headers that the device keeps for datagram queues. Those of the kernel
+ * come and go in any context.
+ */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
 #include <net/inet_ecn.h>
@@ -19,7 +22,19 @@ static u16 udp_port(const struct rdma_ah_attr *attr)
 	return flow_label ? rdma_flow_label_to_udp_sport(flow_label) : DEFAULT_UDP_PORT;
 }
 
-static int tell_ah(struct dion_dev *dev, u32 ah, u32 pd, struct dion_header *header)
+static int exec(struct dion_dev *dev, const void *cmd, gfp_t gfp)
+{
+	return gfpflags_allow_blocking(gfp) ? dion_admin_exec(dev, cmd) :
+					      dion_admin_exec_atomic(dev, cmd);
+}
+
+static void unmap(struct dion_dev *dev, struct dion_header *header)
+{
+	dma_unmap_single(dion_dma_device(dev), header->addr, sizeof(header->bytes), DMA_TO_DEVICE);
+}
+
+/* Takes @header over. */
+static int tell_ah(struct dion_dev *dev, u32 ah, u32 pd, struct dion_header *header, gfp_t gfp)
 {
 	struct ionic_aq_create_ah cmd = {
 		.header = DION_AQ_HEADER(CREATE_AH, struct ionic_aq_create_ah),
@@ -29,58 +44,99 @@ static int tell_ah(struct dion_dev *dev, u32 ah, u32 pd, struct dion_header *hea
 		.hdr_profile = header->profile,
 	};
 	struct device *dma_device = dion_dma_device(dev);
-	dma_addr_t addr;
 	int ret;
 
-	addr = dma_map_single(dma_device, header->bytes, sizeof(header->bytes), DMA_TO_DEVICE);
-	if (dma_mapping_error(dma_device, addr))
+	header->addr = dma_map_single(dma_device, header->bytes, sizeof(header->bytes),
+				      DMA_TO_DEVICE);
+	if (dma_mapping_error(dma_device, header->addr)) {
+		kfree(header);
 		return -ENOMEM;
-	cmd.hdr_addr = cpu_to_le64(addr);
-	ret = dion_admin_exec(dev, &cmd);
-	dma_unmap_single(dma_device, addr, sizeof(header->bytes), DMA_TO_DEVICE);
-	return ret;
-}
-
-static int create(struct dion_dev *dev, struct dion_ah *ah, u32 pd,
-		  const struct rdma_ah_attr *attr)
-{
-	struct dion_header *header;
-	int ret;
-
-	header = dion_header_new(attr, udp_port(attr), INET_ECN_NOT_ECT);
-	if (IS_ERR(header))
-		return PTR_ERR(header);
-	ret = dion_numbers_get(&dev->ahs);
-	if (ret < 0)
-		goto out;
-	ah->dvq.ah_num = ret;
-	ret = tell_ah(dev, ah->dvq.ah_num, pd, header);
-	if (ret)
-		dion_numbers_put(&dev->ahs, ah->dvq.ah_num);
-	else
-		atomic_inc(&dev->dvq.ahs);
-out:
+	}
+	cmd.hdr_addr = cpu_to_le64(header->addr);
+	ret = exec(dev, &cmd, gfp);
+	if (ret == -ETIMEDOUT) {
+		/* The device may read it until it has been stopped. */
+		llist_add(&header->abandoned, &dev->abandoned);
+		return ret;
+	}
+	unmap(dev, header);
 	kfree(header);
 	return ret;
 }
 
-/* As of windows, see dion_dealloc_mw(). */
+/* The device has been stopped. */
+void dion_free_abandoned(struct dion_dev *dev)
+{
+	struct dion_header *header, *next;
+
+	llist_for_each_entry_safe(header, next, llist_del_all(&dev->abandoned), abandoned) {
+		unmap(dev, header);
+		kfree(header);
+	}
+}
+
+static int create(struct dion_ah *ah, const struct rdma_ah_attr *attr, gfp_t gfp)
+{
+	struct dion_dev *dev = to_dion_dev(ah->dvq.ibah.device);
+	struct dion_header *header;
+	int ret;
+
+	header = dion_header_new(attr, udp_port(attr), INET_ECN_NOT_ECT, gfp);
+	if (IS_ERR(header))
+		return PTR_ERR(header);
+	ret = dion_numbers_get(&dev->ahs, gfp);
+	if (ret < 0) {
+		kfree(header);
+		return ret;
+	}
+	ah->dvq.ah_num = ret;
+	ret = tell_ah(dev, ah->dvq.ah_num, to_dion_pd(ah->dvq.ibah.pd)->id, header, gfp);
+	if (ret) {
+		dion_numbers_put(&dev->ahs, ah->dvq.ah_num);
+		return ret;
+	}
+	atomic_inc(&dev->dvq.ahs);
+	ah->attr = *attr;
+	/* The core holds that reference, for as long as it likes. */
+	ah->attr.grh.sgid_attr = NULL;
+	return 0;
+}
+
+static void put_number(struct dion_dev *dev, u32 number)
+{
+	dion_numbers_put(&dev->ahs, number);
+	atomic_dec(&dev->dvq.ahs);
+}
+
+/* The number stays taken if the device refuses to forget it. */
+static void gone(struct dion_dev *dev, u32 number, int ret)
+{
+	if (!ret || ret == -ENODEV)
+		put_number(dev, number);
+	else
+		ibdev_warn(&dev->dvq.ibdev, "refuses to destroy AH %u: %d\n", number, ret);
+}
+
+/* Those of users as windows, see dion_dealloc_mw(). */
 int dion_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct dion_dev *dev = to_dion_dev(ibah->device);
 	struct dion_ah *ah = to_dion_ah(ibah);
 	bool refused = false;
 
+	if (ah->farewell) {
+		dion_farewell_send(ah->farewell, ah->dvq.ah_num);
+		return 0;
+	}
 	while (dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_AH, ah->dvq.ah_num, &refused))
 		;
-	dion_numbers_put(&dev->ahs, ah->dvq.ah_num);
-	atomic_dec(&dev->dvq.ahs);
+	put_number(dev, ah->dvq.ah_num);
 	return 0;
 }
 
-int dion_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr, struct ib_udata *udata)
+int dion_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+			struct ib_udata *udata)
 {
-	struct dion_dev *dev = to_dion_dev(ibah->device);
 	struct dion_ah *ah = to_dion_ah(ibah);
 	struct dvq_ionic_ah_resp resp = {};
 	int ret;
@@ -88,7 +144,7 @@ int dion_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr, struct ib
 	ret = ib_is_udata_in_empty(udata);
 	if (ret)
 		return ret;
-	ret = create(dev, ah, to_dion_pd(ibah->pd)->id, attr->ah_attr);
+	ret = create(ah, attr->ah_attr, GFP_KERNEL);
 	if (ret)
 		return ret;
 	resp.ahid = ah->dvq.ah_num;
@@ -96,4 +152,26 @@ int dion_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr, struct ib
 	if (ret)
 		dion_destroy_ah(ibah, RDMA_DESTROY_AH_SLEEPABLE);
 	return ret;
+}
+
+/* Of the kernel. */
+int dion_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr, struct ib_udata *udata)
+{
+	gfp_t gfp = attr->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL : GFP_ATOMIC;
+	struct dion_ah *ah = to_dion_ah(ibah);
+	int ret;
+
+	ah->farewell = dion_farewell_new(to_dion_dev(ibah->device), IONIC_AQ_DESTROY_AH, gone, gfp);
+	if (!ah->farewell)
+		return -ENOMEM;
+	ret = create(ah, attr->ah_attr, gfp);
+	if (ret)
+		dion_farewell_free(ah->farewell);
+	return ret;
+}
+
+int dion_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	*attr = to_dion_ah(ibah)->attr;
+	return 0;
 }

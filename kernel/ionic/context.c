@@ -56,7 +56,7 @@ int dion_alloc_ucontext(struct ib_ucontext *ibctx, struct ib_udata *udata)
 	ret = dvq_ucontext_init(&ctx->dvq);
 	if (ret)
 		return ret;
-	ret = dion_numbers_get(&dev->pids);
+	ret = dion_numbers_get(&dev->pids, GFP_KERNEL);
 	if (ret < 0) {
 		ibdev_dbg(ibctx->device, "all %u doorbell pages are in use\n", dev->eth.pids - 1);
 		goto err_cleanup;

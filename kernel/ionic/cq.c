@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Completion queues. One of the verbs is up to two of the device, one for each pipeline,
- * in memory that the creator gives. A QP delivers to the one of its own pipeline.
+ * in memory that the creator gives. A QP delivers to the one of its own pipeline. One of
+ * the kernel has both; poll.c is about what comes on them.
  */
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
@@ -51,6 +52,18 @@ static void notify(struct dion_hw_cq *hw)
 	ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
+/*
+ * Both rings of a CQ of the kernel are armed at once and may answer at once. One call is
+ * enough: whoever is called polls both and arms again, which finds what came meanwhile.
+ */
+static void notify_kernel(struct dion_hw_cq *hw)
+{
+	struct dion_cq *cq = container_of(hw, struct dion_cq_ring, hw)->cq;
+
+	if (test_and_clear_bit(0, &cq->armed) && cq->dvq.ibcq.comp_handler)
+		notify(hw);
+}
+
 static void failed(struct dion_hw_cq *hw)
 {
 	struct ib_cq *ibcq = to_ibcq(hw);
@@ -60,19 +73,30 @@ static void failed(struct dion_hw_cq *hw)
 		.element.cq = ibcq,
 	};
 
-	ibcq->event_handler(&event, ibcq->cq_context);
+	if (ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
 /* ---- one ring ---------------------------------------------------------------- */
 
-static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring,
-		   const struct dvq_ionic_ring *from, u32 eq, u16 pid)
+static int describe_ring(struct dion_dev *dev, const struct dion_cq_ring *ring,
+			 struct dion_pagelist *list)
+{
+	if (!ring->memory.cpu)
+		return dion_pagelist_init_ring(dev, list, ring->umem,
+					       IONIC_CQE_SIZE << ring->depth_log2);
+	list->pages = 1;
+	list->addr = ring->memory.dma;
+	return 0;
+}
+
+static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring, u32 eq, u16 pid)
 {
 	struct ionic_aq_create_cq cmd = {
 		.header = DION_AQ_HEADER(CREATE_CQ, struct ionic_aq_create_cq),
 		.eq = cpu_to_le32(eq),
-		.depth_log2 = from->depth_log2,
-		.stride_log2 = from->stride_log2,
+		.depth_log2 = ring->depth_log2,
+		.stride_log2 = ilog2(IONIC_CQE_SIZE),
 		.cq = cpu_to_le32(ring->hw.id),
 		.table = cpu_to_le32(IONIC_AQ_NO_TABLE),
 		.pid = cpu_to_le16(pid),
@@ -80,7 +104,7 @@ static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring,
 	struct dion_pagelist list = {};
 	int ret;
 
-	ret = dion_pagelist_init_ring(dev, &list, ring->umem, dion_ring_bytes(from));
+	ret = describe_ring(dev, ring, &list);
 	if (ret)
 		return ret;
 	cmd.pages = cpu_to_le32(list.pages);
@@ -91,12 +115,12 @@ static int tell_cq(struct dion_dev *dev, struct dion_cq_ring *ring,
 	return ret;
 }
 
-static int create_ring(struct dion_cq *cq, u8 pipeline, const struct dvq_ionic_ring *from,
-		       u32 eq, struct dion_ucontext *ctx, struct uverbs_attr_bundle *attrs)
+static int get_user_memory(struct dion_cq *cq, struct dion_cq_ring *ring,
+			   const struct dvq_ionic_ring *from, struct uverbs_attr_bundle *attrs)
 {
 	struct dion_dev *dev = to_dion_dev(cq->dvq.ibcq.device);
-	struct dion_cq_ring *ring = &cq->rings[pipeline];
 	struct ib_device *ibdev = &dev->dvq.ibdev;
+	struct ib_umem *umem;
 	int ret;
 
 	ret = dion_ring_check(dev, from, ilog2(IONIC_CQE_SIZE), ilog2(IONIC_CQE_SIZE));
@@ -104,23 +128,57 @@ static int create_ring(struct dion_cq *cq, u8 pipeline, const struct dvq_ionic_r
 		return ret;
 	/* The core's own attribute speaks of one buffer, so it cannot be meant for two rings. */
 	if (is_power_of_2(cq->pipelines))
-		ring->umem = ib_umem_get_cq_buf_or_va(ibdev, attrs, from->addr, from->size,
-						      IB_ACCESS_LOCAL_WRITE);
+		umem = ib_umem_get_cq_buf_or_va(ibdev, attrs, from->addr, from->size,
+						IB_ACCESS_LOCAL_WRITE);
 	else
-		ring->umem = ib_umem_get_va(ibdev, from->addr, from->size, IB_ACCESS_LOCAL_WRITE);
-	if (IS_ERR(ring->umem))
-		return PTR_ERR(ring->umem);
+		umem = ib_umem_get_va(ibdev, from->addr, from->size, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	ring->umem = umem;
+	ring->depth_log2 = from->depth_log2;
+	ring->hw.notify = notify;
+	return 0;
+}
+
+static int get_kernel_memory(struct dion_cq *cq, struct dion_cq_ring *ring, u32 entries)
+{
+	struct dion_dev *dev = to_dion_dev(cq->dvq.ibcq.device);
+	int ret;
+
+	/* One stays empty, and the device has to have room for the spare ones. */
+	ring->depth_log2 = max_t(u8, order_base_2(entries + IONIC_CQE_SPARE + 1),
+				 PAGE_SHIFT - ilog2(IONIC_CQE_SIZE));
+	ret = dion_memory_get(dev, &ring->memory, IONIC_CQE_SIZE << ring->depth_log2);
+	if (ret)
+		return ret;
+	ring->slack = (BIT(ring->depth_log2) - 1 - entries) / 2;
+	ring->hw.notify = notify_kernel;
+	dion_cq_ring_init(ring);
+	return 0;
+}
+
+static void put_memory(struct dion_dev *dev, struct dion_cq_ring *ring)
+{
+	ib_umem_release(ring->umem);
+	dion_memory_put(dev, &ring->memory);
+}
+
+/* From memory to a ring that the device knows. The memory is taken over, also if that fails. */
+static int create_ring(struct dion_cq *cq, u8 pipeline, u32 eq, u16 pid)
+{
+	struct dion_dev *dev = to_dion_dev(cq->dvq.ibcq.device);
+	struct dion_cq_ring *ring = &cq->rings[pipeline];
+	int ret;
 
 	ring->cq = cq;
-	ring->hw.notify = notify;
 	ring->hw.failed = failed;
 	ret = dion_qids_get(&dev->cq_ids, BIT(pipeline), &ring->hw.id);
 	if (ret)
-		goto err_release;
+		goto err_put_memory;
 	ret = dion_hw_cq_add(dev, &ring->hw);
 	if (ret)
 		goto err_put_id;
-	ret = tell_cq(dev, ring, from, eq, ctx->pid);
+	ret = tell_cq(dev, ring, eq, pid);
 	if (ret)
 		goto err_del;
 	return 0;
@@ -129,8 +187,8 @@ err_del:
 	dion_hw_cq_del(dev, &ring->hw);
 err_put_id:
 	dion_qids_put(&dev->cq_ids, ring->hw.id);
-err_release:
-	ib_umem_release(ring->umem);
+err_put_memory:
+	put_memory(dev, ring);
 	return ret;
 }
 
@@ -143,34 +201,40 @@ static int destroy_ring(struct dion_dev *dev, struct dion_cq_ring *ring)
 		return ret;
 	dion_hw_cq_del(dev, &ring->hw);
 	dion_qids_put(&dev->cq_ids, ring->hw.id);
-	ib_umem_release(ring->umem);
+	put_memory(dev, ring);
 	return 0;
 }
 
 /* ---- all of it --------------------------------------------------------------- */
 
-static void fill_record(struct dion_cq *cq, u8 pipeline, const struct dvq_ionic_ring *from,
-			const struct dion_ucontext *ctx)
+/* Where the creator sees the ring; memory of a dma-buf it may not see at all. */
+static u64 user_addr(const struct dion_cq_ring *ring)
+{
+	return ring->umem && !ring->umem->is_dmabuf ? ring->umem->address : 0;
+}
+
+/* @ctx: NULL: of the kernel */
+static void fill_record(struct dion_cq *cq, u8 pipeline, const struct dion_ucontext *ctx)
 {
 	u8 qtype = to_dion_dev(cq->dvq.ibcq.device)->eth.rdma.cq.qtype;
-	const struct ib_umem *umem = cq->rings[pipeline].umem;
+	const struct dion_cq_ring *ring = &cq->rings[pipeline];
 
 	cq->dvq.ring[pipeline] = (struct dvq_cq_info) {
-		.cq_num = cq->rings[pipeline].hw.id,
-		.mem = DVQ_MEM_USER,
+		.cq_num = ring->hw.id,
+		.mem = ctx ? DVQ_MEM_USER : DVQ_MEM_KERNEL,
 		.db_format = DVQ_DB_IONIC,
 		.db_width = sizeof(u64),
 		.first_phase = 1,
 		.entry_size = IONIC_CQE_SIZE,
-		.entries = BIT(from->depth_log2),
+		.entries = BIT(ring->depth_log2),
 		.sub_cqs = 1,
 		.pipeline = pipeline,
 		.pipelines = cq->pipelines,
 		.db_offset = qtype * IONIC_DB_STRIDE,
-		.db_key = dvq_mmap_key(ctx->doorbells),
+		.db_key = ctx ? dvq_mmap_key(ctx->doorbells) : 0,
 		.db_length = PAGE_SIZE,
-		.db_value = FIELD_PREP(IONIC_DB_QID, (u64)cq->rings[pipeline].hw.id),
-		.user_addr = umem->is_dmabuf ? 0 : umem->address,
+		.db_value = FIELD_PREP(IONIC_DB_QID, (u64)ring->hw.id),
+		.user_addr = user_addr(ring),
 	};
 }
 
@@ -201,9 +265,21 @@ static void undo_rings(struct dion_cq *cq)
 		;
 }
 
-static int create_rings(struct dion_cq *cq, const struct dvq_ionic_cq_req *req, u32 comp_vector,
-			struct dion_ucontext *ctx, struct uverbs_attr_bundle *attrs)
+/* @attrs: NULL: of the kernel, with room for attr->cqe */
+static int get_memory(struct dion_cq *cq, u8 pipeline, const struct ib_cq_init_attr *attr,
+		      const struct dvq_ionic_cq_req *req, struct uverbs_attr_bundle *attrs)
 {
+	struct dion_cq_ring *ring = &cq->rings[pipeline];
+
+	if (!attrs)
+		return get_kernel_memory(cq, ring, attr->cqe);
+	return get_user_memory(cq, ring, &req->ring[pipeline], attrs);
+}
+
+static int create_rings(struct dion_cq *cq, const struct ib_cq_init_attr *attr,
+			const struct dvq_ionic_cq_req *req, struct uverbs_attr_bundle *attrs)
+{
+	struct dion_ucontext *ctx = attrs ? to_dion_ucontext(attrs->context) : NULL;
 	struct dion_dev *dev = to_dion_dev(cq->dvq.ibcq.device);
 	u8 pipeline;
 	int ret;
@@ -211,8 +287,11 @@ static int create_rings(struct dion_cq *cq, const struct dvq_ionic_cq_req *req, 
 	for (pipeline = 0; pipeline < DION_PIPELINES; pipeline++) {
 		if (!(cq->pipelines & BIT(pipeline)))
 			continue;
-		ret = create_ring(cq, pipeline, &req->ring[pipeline],
-				  dion_eq_for(dev, comp_vector, pipeline), ctx, attrs);
+		ret = get_memory(cq, pipeline, attr, req, attrs);
+		if (!ret)
+			ret = create_ring(cq, pipeline,
+					  dion_eq_for(dev, attr->comp_vector, pipeline),
+					  ctx ? ctx->pid : 0);
 		if (ret) {
 			cq->pipelines &= BIT(pipeline) - 1;
 			undo_rings(cq);
@@ -221,7 +300,7 @@ static int create_rings(struct dion_cq *cq, const struct dvq_ionic_cq_req *req, 
 	}
 	for (pipeline = 0; pipeline < DION_PIPELINES; pipeline++)
 		if (cq->pipelines & BIT(pipeline))
-			fill_record(cq, pipeline, &req->ring[pipeline], ctx);
+			fill_record(cq, pipeline, ctx);
 	return 0;
 }
 
@@ -236,19 +315,24 @@ static int respond(struct dion_cq *cq, struct ib_udata *udata)
 	return ib_respond_udata(udata, resp);
 }
 
+static int check_init_attr(const struct ib_cq_init_attr *attr)
+{
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	return attr->cqe && attr->cqe <= DION_MAX_CQE ? 0 : -EINVAL;
+}
+
 int dion_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			struct uverbs_attr_bundle *attrs)
 {
 	struct ib_udata *udata = &attrs->driver_udata;
-	struct dion_ucontext *ctx = to_dion_ucontext(attrs->context);
 	struct dion_cq *cq = to_dion_cq(ibcq);
 	struct dvq_ionic_cq_req req;
 	int ret;
 
-	if (attr->flags)
-		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > DION_MAX_CQE)
-		return -EINVAL;
+	ret = check_init_attr(attr);
+	if (ret)
+		return ret;
 	ret = ib_copy_validate_udata_in(udata, req, reserved_108);
 	if (ret)
 		return ret;
@@ -256,7 +340,7 @@ int dion_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!cq->pipelines)
 		return -EINVAL;
 
-	ret = create_rings(cq, &req, attr->comp_vector, ctx, attrs);
+	ret = create_rings(cq, attr, &req, attrs);
 	if (ret)
 		return ret;
 	ret = dvq_cq_init(&cq->dvq);
@@ -275,11 +359,42 @@ err_undo:
 	return ret;
 }
 
+/* Of the kernel; @attrs is NULL. */
+int dion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
+{
+	struct dion_cq *cq = to_dion_cq(ibcq);
+	int ret;
+
+	ret = check_init_attr(attr);
+	if (ret)
+		return ret;
+	INIT_WORK(&cq->flush_work, dion_cq_flush_work);
+	cq->pipelines = DION_ALL_PIPELINES;
+	ret = create_rings(cq, attr, NULL, NULL);
+	if (ret)
+		return ret;
+	ret = dvq_cq_init(&cq->dvq);
+	if (ret) {
+		undo_rings(cq);
+		return ret;
+	}
+	ibcq->cqe = attr->cqe;
+	return 0;
+}
+
 int dion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct dion_cq *cq = to_dion_cq(ibcq);
 	int ret;
 
+	if (!udata) {
+		/* Nobody tries again to destroy one of the kernel. */
+		undo_rings(cq);
+		cancel_work_sync(&cq->flush_work);
+		dvq_cq_cleanup(&cq->dvq);
+		return 0;
+	}
 	do
 		ret = destroy_rings(cq);
 	while (ret && dvq_is_cleanup(udata));

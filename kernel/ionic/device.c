@@ -22,6 +22,7 @@ void dion_device_stop(struct dion_dev *dev)
 		if (dion_device_reset(dev))
 			dion_ethernet_reset_rdma(&dev->eth);
 		dion_admin_close(dev);
+		dion_work_flush_all(dev);
 		dev->stopped = true;
 	}
 	mutex_unlock(&dev->stop_lock);
@@ -51,6 +52,7 @@ void dion_device_init(struct dion_dev *dev)
 {
 	mutex_init(&dev->stop_lock);
 	INIT_WORK(&dev->fail_work, fail_work);
+	init_llist_head(&dev->abandoned);
 	xa_init_flags(&dev->hw_cqs, XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 }

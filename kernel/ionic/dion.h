@@ -9,6 +9,7 @@
  *	event.c			interrupts, event queues
  *	context.c pd.c ah.c cq.c qp.c modify.c mr.c	objects of the verbs
  *	place.c			controller memory for work queues
+ *	post.c poll.c fastreg.c	work requests, completions and regions of the kernel
  *	header.c		what packets begin with
  *	pagelist.c		how the pages of a ring or MR are told to the device
  *	number.c		numbers of objects, which are the driver's to choose
@@ -25,7 +26,9 @@
  * firmware, or the driver is bound again.
  *
  * Locks: dion_qp.lock is held across commands, which take dion_aq.lock (a spinlock, also
- * taken by interrupts). dion_dev.stop_lock is not taken inside any other.
+ * taken by interrupts). dion_dev.stop_lock is not taken inside any other. Those of the
+ * kernel's queues are spinlocks for any context: the lock of dion_dev.qps, inside it
+ * dion_cq_ring.lock, inside that one of dion_sends.lock and dion_recvs.lock.
  */
 #ifndef DION_H
 #define DION_H
@@ -34,7 +37,9 @@
 #include <linux/bitfield.h>
 #include <linux/completion.h>
 #include <linux/idr.h>
+#include <linux/io.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
@@ -147,7 +152,7 @@ struct dion_numbers {
 
 void dion_numbers_init(struct dion_numbers *numbers, u32 first, u32 last);
 void dion_numbers_cleanup(struct dion_numbers *numbers);
-int dion_numbers_get(struct dion_numbers *numbers);
+int dion_numbers_get(struct dion_numbers *numbers, gfp_t gfp);
 void dion_numbers_put(struct dion_numbers *numbers, u32 number);
 
 /**
@@ -279,9 +284,26 @@ void dion_admin_destroy(struct dion_dev *dev);
 void dion_admin_pause(struct dion_dev *dev);
 void dion_admin_close(struct dion_dev *dev);
 int dion_admin_exec(struct dion_dev *dev, const void *cmd);
+int dion_admin_exec_atomic(struct dion_dev *dev, const void *cmd);
 int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, bool *refused);
 int dion_admin_exec_stats(struct dion_dev *dev, enum ionic_aq_op op, u32 qp, dma_addr_t addr,
 			  size_t length);
+
+/**
+ * typedef dion_gone_fn - what is done when the device has let go of an object, or has not;
+ *	in any context
+ * @dev: the device
+ * @id: of the object
+ * @ret: 0 or a negative errno
+ */
+typedef void (*dion_gone_fn)(struct dion_dev *dev, u32 id, int ret);
+
+struct dion_farewell;
+
+struct dion_farewell *dion_farewell_new(struct dion_dev *dev, enum ionic_aq_op op,
+					dion_gone_fn gone, gfp_t gfp);
+void dion_farewell_free(struct dion_farewell *farewell);
+void dion_farewell_send(struct dion_farewell *farewell, u32 id);
 
 /* ---- device ------------------------------------------------------------------ */
 
@@ -317,6 +339,8 @@ struct dion_stats {
  * @key_tag: low bits of the last key given out
  * @cq_ids: numbers of CQs
  * @qp_ids: numbers of QPs
+ * @gsi: bit 0: there is the QP of the communication manager
+ * @abandoned: headers that the device did not say it has read
  * @counters: numbers of counters
  * @qp_generations: how many QPs there were of each number
  * @stats: counters of the port and of QPs
@@ -347,6 +371,8 @@ struct dion_dev {
 	atomic_t key_tag;
 	struct dion_qids cq_ids;
 	struct dion_qids qp_ids;
+	unsigned long gsi;
+	struct llist_head abandoned;
 	atomic_t *qp_generations;
 
 	struct dion_stats stats;
@@ -365,6 +391,13 @@ static inline struct dion_dev *to_dion_dev(struct ib_device *ibdev)
 static inline struct device *dion_dma_device(struct dion_dev *dev)
 {
 	return &dev->eth.pdev->dev;
+}
+
+/* What was stored to rings before is seen before: writeq() orders it. */
+static inline void dion_ring_doorbell(struct dion_dev *dev, u8 qtype, u32 qid, u8 ring, u16 index)
+{
+	writeq(FIELD_PREP(IONIC_DB_QID, (u64)qid) | FIELD_PREP(IONIC_DB_RING, (u64)ring) | index,
+	       &dev->eth.kernel_doorbells[qtype]);
 }
 
 int dion_device_reset(struct dion_dev *dev);
@@ -398,17 +431,37 @@ void dion_pagelist_cleanup(struct dion_dev *dev, struct dion_pagelist *list);
 
 /**
  * struct dion_header - what packets to a peer begin with
+ * @abandoned: in dion_dev.abandoned
+ * @addr: where the device reads it
  * @bytes: of the header, followed by room for the transport's
  * @len: of the header
  * @profile: enum ionic_hdr_profile
  */
 struct dion_header {
+	struct llist_node abandoned;
+	dma_addr_t addr;
 	u8 bytes[IONIC_HDR_LEN_IPV6 + IONIC_HDR_LEN_VLAN + 20];
 	u8 len;
 	u8 profile;
 };
 
-struct dion_header *dion_header_new(const struct rdma_ah_attr *attr, u16 udp_port, u8 ecn);
+struct dion_header *dion_header_new(const struct rdma_ah_attr *attr, u16 udp_port, u8 ecn,
+				    gfp_t gfp);
+
+/**
+ * struct dion_memory - ring of a queue of the kernel
+ * @cpu: where it is; NULL: it is a user's
+ * @dma: the device's address of it
+ * @bytes: its size
+ */
+struct dion_memory {
+	void *cpu;
+	dma_addr_t dma;
+	size_t bytes;
+};
+
+int dion_memory_get(struct dion_dev *dev, struct dion_memory *memory, size_t bytes);
+void dion_memory_put(struct dion_dev *dev, struct dion_memory *memory);
 
 /* ---- objects of the verbs ---------------------------------------------------- */
 
@@ -418,18 +471,49 @@ struct dion_ucontext {
 	struct dvq_mmap *doorbells;
 };
 
+/**
+ * struct dion_pd - protection domain
+ * @dvq: what dvq.ko and the RDMA core know of it
+ * @id: its number
+ * @privileges: of its QPs, mask of IONIC_QP_PRIVILEGED and IONIC_QP_REMOTE_PRIV; only a PD of
+ *	the kernel has any
+ */
 struct dion_pd {
 	struct dvq_pd dvq;
 	u32 id;
+	u16 privileges;
 };
 
+/**
+ * struct dion_ah - address handle
+ * @dvq: what dvq.ko and the RDMA core know of it
+ * @attr: the address, without the reference to the GID
+ * @farewell: destroys one of the kernel's, which may be in any context then
+ */
 struct dion_ah {
 	struct dvq_ah dvq;
+	struct rdma_ah_attr attr;
+	struct dion_farewell *farewell;
 };
 
+/**
+ * struct dion_mr - memory region
+ * @ibmr: what the RDMA core knows of it
+ * @umem: its memory, if it is a user's
+ * @table: for regions that requests register: addresses of their pages. The device reads
+ *	it when it executes the request.
+ * @only_page: the same if there is room for one page only
+ * @max_pages: room in @table
+ * @pages: pages that are there
+ * @refused: the device has refused to destroy it
+ */
 struct dion_mr {
 	struct ib_mr ibmr;
 	struct ib_umem *umem;
+	struct dion_memory table;
+	u64 only_page;
+	u32 max_pages;
+	u32 pages;
 	bool refused;
 };
 
@@ -442,14 +526,39 @@ struct dion_mw {
  * struct dion_cq_ring - the ring of a CQ on one pipeline
  * @hw: as event handlers find it
  * @cq: whose it is
- * @umem: its memory
+ * @umem: its memory, if it is a user's
  * @refused: the device has refused to destroy it
+ * @memory: its memory, if it is the kernel's: only those use what follows
+ * @depth_log2: log2 of its entries
+ * @slack: entries that may be taken before the device has to be told
+ * @qps: struct dion_qp by number, those that deliver here
+ * @lock: protects the rest, and lets a QP that is in @qps stay
+ * @taken: entries ever taken
+ * @told: how many of them the device knows of
+ * @arms: how often it was armed
+ * @solicited_arms: how often for solicited completions only
+ * @ready: send queues that may have something to report (dion_sends.ready)
+ * @flush_sends: those to report as flushed when no entry is left (dion_sends.flush)
+ * @flush_recvs: receive queues of that kind (dion_recvs.flush)
  */
 struct dion_cq_ring {
 	struct dion_hw_cq hw;
 	struct dion_cq *cq;
 	struct ib_umem *umem;
 	bool refused;
+
+	struct dion_memory memory;
+	u8 depth_log2;
+	u32 slack;
+	struct xarray qps;
+	spinlock_t lock;
+	u32 taken;
+	u32 told;
+	u32 arms;
+	u32 solicited_arms;
+	struct list_head ready;
+	struct list_head flush_sends;
+	struct list_head flush_recvs;
 };
 
 /**
@@ -457,18 +566,126 @@ struct dion_cq_ring {
  * @dvq: what dvq.ko and the RDMA core know of it
  * @pipelines: mask of those that it has a ring on
  * @rings: by pipeline
+ * @armed: of the kernel: bit 0: somebody wants to be told of what comes next
+ * @turn: of the kernel: which ring is polled first; a hint, so it needs no lock
+ * @flush_work: of the kernel: tells of queues to be flushed
  */
 struct dion_cq {
 	struct dvq_cq dvq;
 	u8 pipelines;
 	struct dion_cq_ring rings[DION_PIPELINES];
+	unsigned long armed;
+	u8 turn;
+	struct work_struct flush_work;
+};
+
+/* What a queue of the kernel does with requests. */
+enum dion_flow {
+	DION_CLOSED,	/* refuse them */
+	DION_OPEN,	/* give them to the device */
+	DION_FLUSHING,	/* the same, and report all as flushed when no completion is left */
+};
+
+/**
+ * struct dion_send - a send request of the kernel, until it is reported
+ * @wr_id: as given
+ * @length: bytes of the message
+ * @message: number of a message to a peer, counted since RESET
+ * @opcode: enum ib_wc_opcode
+ * @status: enum ionic_io_status
+ * @remote: it is finished when its message is; otherwise when it is @done
+ * @done: finished
+ * @signaled: reported in any case; otherwise only if it fails
+ */
+struct dion_send {
+	u64 wr_id;
+	u32 length;
+	u32 message;
+	u8 opcode;
+	u8 status;
+	bool remote;
+	bool done;
+	bool signaled;
+};
+
+/**
+ * struct dion_sends - send queue of the kernel
+ * @by_slot: requests
+ * @lock: protects what follows, and @by_slot
+ * @flow: what is done with requests
+ * @posted: requests ever posted
+ * @retired: requests ever taken off the ring, which happens in its order
+ * @messages: messages ever posted
+ * @finished: messages ever finished
+ * @ready: in dion_cq_ring.ready, under its lock
+ * @flush: in dion_cq_ring.flush_sends, under its lock
+ */
+struct dion_sends {
+	struct dion_send *by_slot;
+	spinlock_t lock;
+	enum dion_flow flow;
+	u32 posted;
+	u32 retired;
+	u32 messages;
+	u32 finished;
+	struct list_head ready;
+	struct list_head flush;
+};
+
+/**
+ * struct dion_recv - room for a receive request of the kernel
+ * @entry: in dion_recvs.used or .unused
+ * @wr_id: as given
+ * @used: there is one
+ */
+struct dion_recv {
+	struct list_head entry;
+	u64 wr_id;
+	bool used;
+};
+
+/**
+ * struct dion_recvs - receive queue of the kernel
+ * @by_token: requests; the device names them by their place here, in any order
+ * @lock: protects what follows, and @by_token
+ * @flow: what is done with requests
+ * @posted: requests ever posted
+ * @used: those that the device has, oldest first
+ * @unused: room for others
+ * @flush: in dion_cq_ring.flush_recvs, under its lock
+ */
+struct dion_recvs {
+	struct dion_recv *by_token;
+	spinlock_t lock;
+	enum dion_flow flow;
+	u32 posted;
+	struct list_head used;
+	struct list_head unused;
+	struct list_head flush;
+};
+
+/**
+ * struct dion_work - what the kernel has to know of a QP that it posts to
+ * @qp: whose it is
+ * @sends: send queue
+ * @recvs: receive queue
+ * @send_ring: where sends are completed
+ * @recv_ring: where receives are
+ */
+struct dion_work {
+	struct dion_qp *qp;
+	struct dion_sends sends;
+	struct dion_recvs recvs;
+	struct dion_cq_ring *send_ring;
+	struct dion_cq_ring *recv_ring;
 };
 
 /**
  * struct dion_wq - send or receive queue of a QP
  * @ring: as the creator has described it
  * @spec: most SGEs of an entry that begins with their lengths
- * @umem: its memory, if it is in the host's
+ * @umem: its memory, if it is a user's
+ * @memory: its memory, if it is the kernel's
  * @cmb: its memory, if it is in the controller's
  * @cmb_offset: of that, as the device counts
  * @placed: mask of enum dvq_ionic_cmb, 0: host memory
@@ -477,6 +694,7 @@ struct dion_wq {
 	struct dvq_ionic_ring ring;
 	u8 spec;
 	struct ib_umem *umem;
+	struct dion_memory memory;
 	struct dvq_mmap *cmb;
 	u64 cmb_offset;
 	u8 placed;
@@ -496,11 +714,13 @@ struct dion_wq {
  * @av: that address, without the reference to the GID
  * @dest_qpn: QP number of the peer
  * @access: of the peer, mask of IONIC_QP_REMOTE_*
+ * @privileges: its PD's
  * @max_rd_atomic: as asked for
  * @max_dest_rd_atomic: as asked for
- * @events: events that @event_work has not delivered yet, by code
+ * @events: events that @event_work has not delivered yet, by code; DION_QP_BROKEN is ours
  * @event_work: delivers them
  * @refused: the device has refused to destroy it
+ * @work: NULL: a user posts and polls
  */
 struct dion_qp {
 	struct dvq_qp dvq;
@@ -514,12 +734,16 @@ struct dion_qp {
 	struct rdma_ah_attr av;
 	u32 dest_qpn;
 	u16 access;
+	u16 privileges;
 	u8 max_rd_atomic;
 	u8 max_dest_rd_atomic;
 	unsigned long events;
 	struct work_struct event_work;
 	bool refused;
+	struct dion_work *work;
 };
+
+#define DION_QP_BROKEN	16	/* behind the codes of the device, which have four bits */
 
 /**
  * struct dion_counter - counter that QPs are bound to
@@ -569,8 +793,14 @@ int dion_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int dion_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
 int dion_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr, struct ib_udata *udata);
+int dion_create_user_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *attr,
+			struct ib_udata *udata);
+int dion_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int dion_destroy_ah(struct ib_ah *ibah, u32 flags);
+void dion_free_abandoned(struct dion_dev *dev);
 
+int dion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
 int dion_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			struct uverbs_attr_bundle *attrs);
 int dion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
@@ -591,6 +821,25 @@ int dion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int dion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void dion_qp_event(struct dion_dev *dev, u32 qid, u8 code);
 u16 dion_qp_flags(const struct dion_qp *qp);
+int dion_qp_break(struct dion_qp *qp);
+
+int dion_work_create(struct dion_qp *qp, const struct ib_qp_init_attr *attr);
+void dion_work_destroy(struct dion_qp *qp);
+int dion_work_attach(struct dion_qp *qp);
+void dion_work_detach(struct dion_qp *qp);
+void dion_work_state(struct dion_qp *qp, enum ib_qp_state state);
+void dion_work_flush(struct dion_work *work);
+void dion_work_flush_all(struct dion_dev *dev);
+void dion_flush_sends(struct dion_work *work);
+void dion_flush_recvs(struct dion_work *work);
+int dion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int dion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
+void dion_cq_ring_init(struct dion_cq_ring *ring);
+void dion_cq_flush_work(struct work_struct *work);
+int dion_poll_cq(struct ib_cq *ibcq, int wanted, struct ib_wc *wc);
+int dion_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 extern const struct dvq_ops dion_dvq_ops;
 int dion_place(struct dion_ucontext *ctx, struct dvq_pd *pd, enum dvq_wq_kind kind, u8 wish,
@@ -604,6 +853,14 @@ struct ib_mr *dion_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length
 				      int fd, int access, struct ib_dmah *dmah,
 				      struct uverbs_attr_bundle *attrs);
 int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int dion_key_new(struct dion_dev *dev, u32 *key);
+void dion_key_put(struct dion_dev *dev, u32 key);
+u16 dion_mr_flags(int access);
+struct ib_mr *dion_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *dion_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_pages);
+int dion_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int count, unsigned int *offset);
+int dion_fill_reg_mr(struct dion_dev *dev, struct ionic_wqe_reg_mr *wqe,
+		     const struct ib_reg_wr *wr);
 int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int dion_dealloc_mw(struct ib_mw *ibmw);
 

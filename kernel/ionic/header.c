@@ -88,11 +88,13 @@ static void add_udp(struct dion_header *header, u16 port)
  * @attr: the peer's address, with a GID of ours
  * @udp_port: source port
  * @ecn: INET_ECN_*
+ * @gfp: how to allocate it
  *
  * Return: the template, to be freed by kfree(), or an ERR_PTR: -EINVAL if it is not an
  * address of RoCE version 2.
  */
-struct dion_header *dion_header_new(const struct rdma_ah_attr *attr, u16 udp_port, u8 ecn)
+struct dion_header *dion_header_new(const struct rdma_ah_attr *attr, u16 udp_port, u8 ecn,
+				    gfp_t gfp)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	struct dion_header *header;
@@ -109,7 +111,7 @@ struct dion_header *dion_header_new(const struct rdma_ah_attr *attr, u16 udp_por
 	if (ret)
 		return ERR_PTR(ret);
 
-	header = kzalloc(sizeof(*header), GFP_KERNEL);
+	header = kzalloc(sizeof(*header), gfp);
 	if (!header)
 		return ERR_PTR(-ENOMEM);
 	ipv4 = rdma_gid_attr_network_type(grh->sgid_attr) == RDMA_NETWORK_IPV4;

@@ -15,11 +15,14 @@ static const struct ib_device_ops dion_ops = {
 	.uverbs_robust_udata = 1,
 	.device_group = &dion_attr_group,
 
+	.alloc_mr = dion_alloc_mr,
 	.alloc_mw = dion_alloc_mw,
 	.alloc_pd = dion_alloc_pd,
 	.alloc_ucontext = dion_alloc_ucontext,
+	.create_ah = dion_create_ah,
+	.create_cq = dion_create_cq,
 	.create_qp = dion_create_qp,
-	.create_user_ah = dion_create_ah,
+	.create_user_ah = dion_create_user_ah,
 	.create_user_cq = dion_create_user_cq,
 	.dealloc_mw = dion_dealloc_mw,
 	.dealloc_pd = dion_dealloc_pd,
@@ -30,16 +33,23 @@ static const struct ib_device_ops dion_ops = {
 	.destroy_qp = dion_destroy_qp,
 	.disassociate_ucontext = dion_disassociate_ucontext,
 	.get_dev_fw_str = dion_get_fw_str,
+	.get_dma_mr = dion_get_dma_mr,
 	.get_link_layer = dion_get_link_layer,
 	.get_port_immutable = dion_get_port_immutable,
+	.map_mr_sg = dion_map_mr_sg,
 	.modify_device = dion_modify_device,
 	.modify_qp = dion_modify_qp,
+	.poll_cq = dion_poll_cq,
+	.post_recv = dion_post_recv,
+	.post_send = dion_post_send,
+	.query_ah = dion_query_ah,
 	.query_device = dion_query_device,
 	.query_pkey = dion_query_pkey,
 	.query_port = dion_query_port,
 	.query_qp = dion_query_qp,
 	.reg_user_mr = dion_reg_user_mr,
 	.reg_user_mr_dmabuf = dion_reg_user_mr_dmabuf,
+	.req_notify_cq = dion_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, dion_ah, dvq.ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, dion_cq, dvq.ibcq),
@@ -106,9 +116,9 @@ static int qids_init(struct dion_dev *dev)
 		ret = dion_qids_init(&dev->cq_ids, le32_to_cpu(rdma->cq.base),
 				     le32_to_cpu(rdma->cq.count), rdma->pipeline_shift);
 	if (!ret)
-		ret = dion_qids_reserve(&dev->qp_ids, 0);	/* SMI */
+		ret = dion_qids_reserve(&dev->qp_ids, IONIC_QPN_SMI);
 	if (!ret)
-		ret = dion_qids_reserve(&dev->qp_ids, 1);	/* GSI */
+		ret = dion_qids_reserve(&dev->qp_ids, IONIC_QPN_GSI);
 	if (ret)
 		return ret;
 	dev->qp_generations = kvcalloc(qps, sizeof(*dev->qp_generations), GFP_KERNEL);
@@ -217,6 +227,7 @@ static void hw_close(struct dion_dev *dev)
 {
 	dion_device_stop(dev);
 	dion_admin_destroy(dev);
+	dion_free_abandoned(dev);
 	cancel_work_sync(&dev->fail_work);
 	dion_eqs_destroy(dev);
 }

@@ -238,7 +238,7 @@ static int exec_with_address(struct dion_dev *dev, struct ionic_aq_modify_qp *cm
 
 	header = dion_header_new(&attr->ah_attr,
 				 rdma_get_udp_sport(flow_label, qp->dvq.ibqp.qp_num, dest_qpn),
-				 INET_ECN_ECT_0);
+				 INET_ECN_ECT_0, GFP_KERNEL);
 	if (IS_ERR(header))
 		return PTR_ERR(header);
 	set_address(cmd, qp, &attr->ah_attr, header);
@@ -286,6 +286,31 @@ static void remember(struct dion_qp *qp, const struct ib_qp_attr *attr, int mask
 	}
 }
 
+/* A device that has been stopped does nothing any more, which is what these states are. */
+static bool is_rest(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE &&
+	       (attr->qp_state == IB_QPS_ERR || attr->qp_state == IB_QPS_RESET);
+}
+
+static int change(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_attr *attr,
+		  int mask)
+{
+	int ret;
+
+	lockdep_assert_held(&qp->lock);
+	ret = tell_change(dev, qp, attr, mask);
+	/* Users of the kernel that are removed wait for their last completion. */
+	if (ret == -ENODEV && qp->work && is_rest(attr, mask))
+		ret = 0;
+	if (ret)
+		return ret;
+	remember(qp, attr, mask);
+	if (qp->work && mask & IB_QP_STATE)
+		dion_work_state(qp, attr->qp_state);
+	return 0;
+}
+
 int dion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct dion_dev *dev = to_dion_dev(ibqp->device);
@@ -298,9 +323,24 @@ int dion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
 	mutex_lock(&qp->lock);
 	ret = check_modify(qp, attr, mask);
 	if (!ret)
-		ret = tell_change(dev, qp, attr, mask);
-	if (!ret)
-		remember(qp, attr, mask);
+		ret = change(dev, qp, attr, mask);
+	mutex_unlock(&qp->lock);
+	return ret;
+}
+
+/**
+ * dion_qp_break() - take a QP to ERR on our own account
+ * @qp: of the kernel; its completions made no sense
+ *
+ * Return: 0 or a negative errno.
+ */
+int dion_qp_break(struct dion_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int ret;
+
+	mutex_lock(&qp->lock);
+	ret = change(to_dion_dev(qp->dvq.ibqp.device), qp, &attr, IB_QP_STATE);
 	mutex_unlock(&qp->lock);
 	return ret;
 }

@@ -2,6 +2,7 @@
 /*
  * Memory regions and windows. Their key is an index, which is ours to choose, and a tag
  * of 8 bits that differs from one key to the next, so that a stale key is found out.
+ * fastreg.c has regions of the kernel.
  */
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -13,9 +14,9 @@
 				 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 				 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_HUGETLB)
 
-static int new_key(struct dion_dev *dev, u32 *key)
+int dion_key_new(struct dion_dev *dev, u32 *key)
 {
-	int index = dion_numbers_get(&dev->mrs);
+	int index = dion_numbers_get(&dev->mrs, GFP_KERNEL);
 
 	if (index < 0)
 		return index;
@@ -24,7 +25,7 @@ static int new_key(struct dion_dev *dev, u32 *key)
 	return 0;
 }
 
-static void put_key(struct dion_dev *dev, u32 key)
+void dion_key_put(struct dion_dev *dev, u32 key)
 {
 	dion_numbers_put(&dev->mrs, FIELD_GET(IONIC_KEY_MR, key));
 }
@@ -34,13 +35,14 @@ static int destroy_key(struct dion_dev *dev, u32 key, bool *refused)
 	int ret = dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_MR, key, refused);
 
 	if (!ret)
-		put_key(dev, key);
+		dion_key_put(dev, key);
 	return ret;
 }
 
 /* ---- regions ----------------------------------------------------------------- */
 
-static u16 to_mr_flags(int access)
+/* Only what access allows. */
+u16 dion_mr_flags(int access)
 {
 	static const struct {
 		int verbs;
@@ -82,7 +84,7 @@ static int tell_mr(struct dion_dev *dev, u32 key, u32 pd, struct ib_umem *umem, 
 		.pd = cpu_to_le32(pd),
 		.key = cpu_to_le32(key),
 		.table = cpu_to_le32(IONIC_AQ_NO_TABLE),
-		.flags = cpu_to_le16(to_mr_flags(access)),
+		.flags = cpu_to_le16(dion_mr_flags(access)),
 	};
 	struct dion_pagelist list = {};
 	unsigned long page_size;
@@ -119,7 +121,7 @@ static struct ib_mr *new_mr(struct ib_pd *ibpd, struct ib_umem *umem, u64 iova, 
 		ret = -ENOMEM;
 		goto err_release;
 	}
-	ret = new_key(dev, &key);
+	ret = dion_key_new(dev, &key);
 	if (ret)
 		goto err_free;
 	ret = tell_mr(dev, key, to_dion_pd(ibpd)->id, umem, iova, access);
@@ -133,7 +135,7 @@ static struct ib_mr *new_mr(struct ib_pd *ibpd, struct ib_umem *umem, u64 iova, 
 	return &mr->ibmr;
 
 err_put_key:
-	put_key(dev, key);
+	dion_key_put(dev, key);
 err_free:
 	kfree(mr);
 err_release:
@@ -181,14 +183,21 @@ int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct dion_dev *dev = to_dion_dev(ibmr->device);
 	struct dion_mr *mr = to_dion_mr(ibmr);
-	int ret;
+	int ret = 0;
 
-	do
-		ret = destroy_key(dev, ibmr->lkey, &mr->refused);
-	while (ret && dvq_is_cleanup(udata));
+	/* Nobody tries again to destroy one of the kernel. */
+	if (!udata)
+		mr->refused = true;
+	/* All memory is no region of the device; the tag may be another by now. */
+	if (FIELD_GET(IONIC_KEY_MR, ibmr->lkey)) {
+		do
+			ret = destroy_key(dev, ibmr->lkey, &mr->refused);
+		while (ret && dvq_is_cleanup(udata));
+	}
 	if (ret)
 		return ret;
 	ib_umem_release(mr->umem);
+	dion_memory_put(dev, &mr->table);
 	kfree(mr);
 	return 0;
 }
@@ -220,12 +229,12 @@ int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ret;
-	ret = new_key(dev, &key);
+	ret = dion_key_new(dev, &key);
 	if (ret)
 		return ret;
 	ret = tell_mw(dev, key, to_dion_pd(ibmw->pd)->id, ibmw->type);
 	if (ret) {
-		put_key(dev, key);
+		dion_key_put(dev, key);
 		return ret;
 	}
 	ibmw->rkey = key;

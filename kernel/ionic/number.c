@@ -19,22 +19,22 @@ void dion_numbers_cleanup(struct dion_numbers *numbers)
 		ida_destroy(&numbers->used);
 }
 
-static int get_between(struct dion_numbers *numbers, u32 from, u32 to)
+static int get_between(struct dion_numbers *numbers, u32 from, u32 to, gfp_t gfp)
 {
 	if (from > to)
 		return -ENOSPC;
-	return ida_alloc_range(&numbers->used, from, to, GFP_KERNEL);
+	return ida_alloc_range(&numbers->used, from, to, gfp);
 }
 
 /* Return: a number, or -ENOMEM: all are in use. */
-int dion_numbers_get(struct dion_numbers *numbers)
+int dion_numbers_get(struct dion_numbers *numbers, gfp_t gfp)
 {
 	u32 next = READ_ONCE(numbers->next);
 	int number;
 
-	number = get_between(numbers, next, numbers->last);
+	number = get_between(numbers, next, numbers->last, gfp);
 	if (number == -ENOSPC && next > numbers->first)
-		number = get_between(numbers, numbers->first, next - 1);
+		number = get_between(numbers, numbers->first, next - 1, gfp);
 	if (number < 0)
 		return -ENOMEM;
 	WRITE_ONCE(numbers->next, (u32)number < numbers->last ? number + 1 : numbers->first);
@@ -105,7 +105,7 @@ int dion_qids_reserve(struct dion_qids *qids, u32 qid)
 {
 	u32 number = to_number(qids, qid);
 	struct dion_numbers *numbers = &qids->pipelines[dion_qids_pipeline(qids, qid)];
-	int ret = get_between(numbers, number, number);
+	int ret = get_between(numbers, number, number, GFP_KERNEL);
 
 	return ret < 0 ? ret : 0;
 }
@@ -128,7 +128,7 @@ int dion_qids_get(struct dion_qids *qids, u8 pipelines, u32 *qid)
 	for (i = 0; i < DION_PIPELINES && number < 0; i++) {
 		pipeline = (turn + i) % DION_PIPELINES;
 		if (pipelines & BIT(pipeline))
-			number = dion_numbers_get(&qids->pipelines[pipeline]);
+			number = dion_numbers_get(&qids->pipelines[pipeline], GFP_KERNEL);
 	}
 	if (number < 0)
 		return number;

@@ -97,3 +97,21 @@ void dion_pagelist_cleanup(struct dion_dev *dev, struct dion_pagelist *list)
 	if (list->table)
 		dma_free_coherent(dion_dma_device(dev), list->table_bytes, list->table, list->addr);
 }
+
+/* Contiguous memory of the kernel, zeroed. */
+int dion_memory_get(struct dion_dev *dev, struct dion_memory *memory, size_t bytes)
+{
+	memory->cpu = dma_alloc_coherent(dion_dma_device(dev), bytes, &memory->dma,
+					 GFP_KERNEL | __GFP_NOWARN);
+	if (!memory->cpu)
+		return -ENOMEM;
+	memory->bytes = bytes;
+	return 0;
+}
+
+/* Fine on zeroed memory. */
+void dion_memory_put(struct dion_dev *dev, struct dion_memory *memory)
+{
+	if (memory->cpu)
+		dma_free_coherent(dion_dma_device(dev), memory->bytes, memory->cpu, memory->dma);
+}

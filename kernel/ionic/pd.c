@@ -12,7 +12,7 @@ int dion_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	ret = ib_no_udata_io(udata);
 	if (ret)
 		return ret;
-	ret = dion_numbers_get(&to_dion_dev(ibpd->device)->pds);
+	ret = dion_numbers_get(&to_dion_dev(ibpd->device)->pds, GFP_KERNEL);
 	if (ret < 0)
 		return ret;
 	pd->id = ret;

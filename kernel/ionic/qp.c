@@ -2,7 +2,8 @@
 /*
  * Queue pairs: creation, destruction and events. Both queues are rings in memory that
  * the creator gives; one in controller memory has its ring there, and the creator's is
- * but a copy. modify.c has the states.
+ * but a copy. Those of the kernel are in memory of ours; post.c and poll.c use them.
+ * modify.c has the states.
  */
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
@@ -34,6 +35,16 @@ static int to_ib_event(unsigned int code)
 	}
 }
 
+/* There is no way to go on with a QP whose completions make no sense. */
+static void break_qp(struct dion_qp *qp)
+{
+	struct dion_dev *dev = to_dion_dev(qp->dvq.ibqp.device);
+
+	if (dion_qp_break(qp))
+		dion_device_fail(dev);
+	set_bit(IONIC_EQE_QP_ERROR, &qp->events);
+}
+
 static void event_work(struct work_struct *work)
 {
 	struct dion_qp *qp = container_of(work, struct dion_qp, event_work);
@@ -45,7 +56,9 @@ static void event_work(struct work_struct *work)
 	unsigned int code;
 	int ret;
 
-	for (code = 0; code < BITS_PER_LONG; code++) {
+	if (test_and_clear_bit(DION_QP_BROKEN, &qp->events))
+		break_qp(qp);
+	for (code = 0; code < DION_QP_BROKEN; code++) {
 		if (!test_and_clear_bit(code, &qp->events))
 			continue;
 		ret = to_ib_event(code);
@@ -83,6 +96,7 @@ static int to_qp_type(enum ib_qp_type type)
 	case IB_QPT_RC:
 		return IONIC_QPT_RC;
 	case IB_QPT_UD:
+	case IB_QPT_GSI:
 		return IONIC_QPT_UD;
 	default:
 		return -EOPNOTSUPP;
@@ -150,6 +164,36 @@ static int check_wq(struct dion_dev *dev, const struct dion_wq *wq, u8 wish, u32
 	return 0;
 }
 
+/*
+ * A ring of the kernel's own: entries as small as they can be, and no less than a page of
+ * them.
+ */
+static void lay_out_wq(struct dion_wq *wq, u32 wrs, u32 sges, u32 inline_bytes)
+{
+	u32 entry;
+
+	/* choice: the format of SGEs that the in-tree driver uses */
+	wq->spec = sges > 2 ? DION_MAX_SPEC : 2;
+	entry = IONIC_WQE_PAYLOAD + max_t(u32, spec_bytes(wq->spec) +
+					  sges * sizeof(struct ionic_sge), inline_bytes);
+	wq->ring.stride_log2 = order_base_2(max_t(u32, entry, IONIC_WQE_SIZE_MIN));
+	wq->ring.depth_log2 = max_t(u8, order_base_2(max(wrs, 1U) + 1),
+				    PAGE_SHIFT - min_t(u8, wq->ring.stride_log2, PAGE_SHIFT - 1));
+	wq->ring.mask = BIT(wq->ring.depth_log2) - 1;
+	wq->ring.size = BIT(wq->ring.depth_log2 + wq->ring.stride_log2);
+}
+
+static int lay_out(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_cap *cap)
+{
+	lay_out_wq(&qp->sq, cap->max_send_wr, cap->max_send_sge, cap->max_inline_data);
+	lay_out_wq(&qp->rq, cap->max_recv_wr, cap->max_recv_sge, 0);
+	if (max(qp->sq.ring.stride_log2, qp->rq.ring.stride_log2) <= dev->eth.rdma.max_stride_log2)
+		return 0;
+	ibdev_dbg(&dev->dvq.ibdev, "no entries of 2^%u and 2^%u bytes\n", qp->sq.ring.stride_log2,
+		  qp->rq.ring.stride_log2);
+	return -EINVAL;
+}
+
 /* ---- memory ------------------------------------------------------------------ */
 
 static int get_wq_memory(struct dion_wq *wq, enum dvq_wq_kind kind, u8 wish, struct dvq_pd *pd,
@@ -174,10 +218,11 @@ static int get_wq_memory(struct dion_wq *wq, enum dvq_wq_kind kind, u8 wish, str
 	return 0;
 }
 
-static void put_wq_memory(struct dion_wq *wq)
+static void put_wq_memory(struct dion_dev *dev, struct dion_wq *wq)
 {
 	dion_unplace(wq);
 	ib_umem_release(wq->umem);
+	dion_memory_put(dev, &wq->memory);
 }
 
 /* ---- to the device ----------------------------------------------------------- */
@@ -187,9 +232,9 @@ static int describe_wq(struct dion_dev *dev, const struct dion_wq *wq, u32 cq,
 {
 	int ret;
 
-	if (wq->placed) {
+	if (wq->placed || wq->memory.cpu) {
 		list->pages = 1;
-		list->addr = wq->cmb_offset;
+		list->addr = wq->placed ? wq->cmb_offset : wq->memory.dma;
 	} else {
 		ret = dion_pagelist_init_ring(dev, list, wq->umem, dion_ring_bytes(&wq->ring));
 		if (ret)
@@ -210,7 +255,7 @@ static int describe_wq(struct dion_dev *dev, const struct dion_wq *wq, u32 cq,
 /* What the device is told at creation, and again with every change. */
 u16 dion_qp_flags(const struct dion_qp *qp)
 {
-	u16 flags = 0;
+	u16 flags = qp->privileges;
 
 	if (qp->sq.spec)
 		flags |= IONIC_QP_SQ_SPEC;
@@ -260,13 +305,14 @@ static u64 user_addr(const struct dion_wq *wq)
 	return wq->umem->is_dmabuf ? 0 : wq->umem->address;
 }
 
+/* @ctx: NULL: of the kernel */
 static void fill_wq_record(struct dvq_wq_info *info, enum dvq_wq_kind kind,
 			   const struct dion_wq *wq, u8 qtype, u32 qpn, u8 pipeline,
 			   const struct dion_ucontext *ctx)
 {
 	*info = (struct dvq_wq_info) {
 		.kind = kind,
-		.mem = wq->placed ? DVQ_MEM_CMB : DVQ_MEM_USER,
+		.mem = wq->placed ? DVQ_MEM_CMB : ctx ? DVQ_MEM_USER : DVQ_MEM_KERNEL,
 		.db_format = DVQ_DB_IONIC,
 		.db_width = sizeof(u64),
 		.caps = wq->placed & DVQ_IONIC_CMB_EXPDB ? DVQ_WQ_EXPDB : 0,
@@ -278,7 +324,7 @@ static void fill_wq_record(struct dvq_wq_info *info, enum dvq_wq_kind kind,
 		.pipeline = pipeline,
 		.ring_key = dvq_mmap_key(wq->cmb),
 		.ring_length = wq->placed ? PAGE_ALIGN(wq->ring.size) : 0,
-		.db_key = dvq_mmap_key(ctx->doorbells),
+		.db_key = ctx ? dvq_mmap_key(ctx->doorbells) : 0,
 		.db_length = PAGE_SIZE,
 		.db_value = FIELD_PREP(IONIC_DB_QID, (u64)qpn),
 		.user_addr = user_addr(wq),
@@ -326,11 +372,22 @@ static u8 common_pipelines(const struct ib_qp_init_attr *attr, u8 wanted)
 	return wanted ? pipelines & wanted : pipelines;
 }
 
+/* That of the communication manager has a number of its own, on the first pipeline. */
+static int get_gsi(struct dion_dev *dev, struct dion_qp *qp)
+{
+	if (test_and_set_bit(0, &dev->gsi))
+		return -EBUSY;
+	qp->dvq.ibqp.qp_num = IONIC_QPN_GSI;
+	return 0;
+}
+
 static int get_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_type type,
 		       u8 pipelines)
 {
 	int ret;
 
+	if (type == IB_QPT_GSI)
+		return get_gsi(dev, qp);
 	if (!pipelines) {
 		ibdev_dbg(&dev->dvq.ibdev, "no pipeline that both CQs have\n");
 		return -EINVAL;
@@ -339,7 +396,7 @@ static int get_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_type
 	if (ret || type != IB_QPT_RC)
 		return ret;
 	/* A connected QP keeps its peer's address in the device. */
-	ret = dion_numbers_get(&dev->ahs);
+	ret = dion_numbers_get(&dev->ahs, GFP_KERNEL);
 	if (ret < 0) {
 		dion_qids_put(&dev->qp_ids, qp->dvq.ibqp.qp_num);
 		return ret;
@@ -351,6 +408,10 @@ static int get_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_type
 
 static void put_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_type type)
 {
+	if (type == IB_QPT_GSI) {
+		clear_bit(0, &dev->gsi);
+		return;
+	}
 	if (type == IB_QPT_RC) {
 		dion_numbers_put(&dev->ahs, qp->ah_num);
 		atomic_dec(&dev->dvq.ahs);
@@ -358,8 +419,9 @@ static void put_numbers(struct dion_dev *dev, struct dion_qp *qp, enum ib_qp_typ
 	dion_qids_put(&dev->qp_ids, qp->dvq.ibqp.qp_num);
 }
 
-static int get_memory(struct dion_qp *qp, const struct dvq_ionic_qp_req *req, struct dvq_pd *pd,
-		      struct ib_udata *udata)
+static int get_user_memory(struct dion_dev *dev, struct dion_qp *qp,
+			   const struct dvq_ionic_qp_req *req, struct dvq_pd *pd,
+			   struct ib_udata *udata)
 {
 	int ret;
 
@@ -368,14 +430,27 @@ static int get_memory(struct dion_qp *qp, const struct dvq_ionic_qp_req *req, st
 		return ret;
 	ret = get_wq_memory(&qp->rq, DVQ_WQ_RQ, req->rq_cmb, pd, udata);
 	if (ret)
-		put_wq_memory(&qp->sq);
+		put_wq_memory(dev, &qp->sq);
 	return ret;
 }
 
-static void put_memory(struct dion_qp *qp)
+static void put_memory(struct dion_dev *dev, struct dion_qp *qp)
 {
-	put_wq_memory(&qp->rq);
-	put_wq_memory(&qp->sq);
+	put_wq_memory(dev, &qp->rq);
+	put_wq_memory(dev, &qp->sq);
+}
+
+static int get_kernel_memory(struct dion_dev *dev, struct dion_qp *qp)
+{
+	int ret;
+
+	ret = dion_memory_get(dev, &qp->sq.memory, qp->sq.ring.size);
+	if (ret)
+		return ret;
+	ret = dion_memory_get(dev, &qp->rq.memory, qp->rq.ring.size);
+	if (ret)
+		dion_memory_put(dev, &qp->sq.memory);
+	return ret;
 }
 
 static int check_request(struct dion_dev *dev, struct dion_qp *qp,
@@ -412,6 +487,8 @@ static int respond(struct dion_dev *dev, struct dion_qp *qp, struct ib_udata *ud
 static void forget(struct dion_dev *dev, struct dion_qp *qp)
 {
 	xa_erase_irq(&dev->qps, qp->dvq.ibqp.qp_num);
+	if (qp->work)
+		dion_work_detach(qp);
 	cancel_work_sync(&qp->event_work);
 }
 
@@ -426,18 +503,42 @@ static int destroy_in_device(struct dion_dev *dev, struct dion_qp *qp)
 	return ret;
 }
 
-/* From a QP that has numbers and memory to one that the device and its creator know. */
+/* Of one that nobody will know, or tries to destroy again: the device has one more chance. */
+static void destroy_at_once(struct dion_dev *dev, struct dion_qp *qp)
+{
+	while (destroy_in_device(dev, qp))
+		;
+}
+
+static int make_known(struct dion_dev *dev, struct dion_qp *qp)
+{
+	u32 qpn = qp->dvq.ibqp.qp_num;
+	int ret;
+
+	ret = xa_insert_irq(&dev->qps, qpn, qp, GFP_KERNEL);
+	if (ret || !qp->work)
+		return ret;
+	ret = dion_work_attach(qp);
+	if (ret)
+		xa_erase_irq(&dev->qps, qpn);
+	return ret;
+}
+
+/*
+ * From a QP that has numbers and memory to one that the device and its creator know.
+ * @udata: NULL: of the kernel
+ */
 static int introduce(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_init_attr *attr,
 		     struct ib_udata *udata)
 {
-	struct uverbs_attr_bundle *attrs = rdma_udata_to_uverbs_attr_bundle(udata);
-	struct dion_ucontext *ctx = to_dion_ucontext(attrs->context);
+	struct dion_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct dion_ucontext, dvq.ibucontext);
 	int ret;
 
-	ret = xa_insert_irq(&dev->qps, qp->dvq.ibqp.qp_num, qp, GFP_KERNEL);
+	ret = make_known(dev, qp);
 	if (ret)
 		return ret;
-	ret = tell_qp(dev, qp, attr, to_dion_pd(qp->dvq.ibqp.pd)->id, ctx->pid);
+	ret = tell_qp(dev, qp, attr, to_dion_pd(qp->dvq.ibqp.pd)->id, ctx ? ctx->pid : 0);
 	if (ret) {
 		/* There may be a late event of the number's last owner. */
 		forget(dev, qp);
@@ -445,12 +546,80 @@ static int introduce(struct dion_dev *dev, struct dion_qp *qp, const struct ib_q
 	}
 	fill_cap(qp);
 	fill_records(dev, qp, ctx);
-	ret = respond(dev, qp, udata);
-	if (ret) {
-		/* Nobody will know the QP, so a device that refuses has only one more chance. */
-		while (destroy_in_device(dev, qp))
-			;
-	}
+	if (udata)
+		ret = respond(dev, qp, udata);
+	if (ret)
+		destroy_at_once(dev, qp);
+	return ret;
+}
+
+static void qp_init(struct dion_qp *qp, const struct ib_qp_init_attr *attr)
+{
+	mutex_init(&qp->lock);
+	INIT_WORK(&qp->event_work, event_work);
+	qp->state = IB_QPS_RESET;
+	qp->sig_type = attr->sq_sig_type;
+	qp->privileges = to_dion_pd(qp->dvq.ibqp.pd)->privileges;
+}
+
+static int create_user_qp(struct dion_dev *dev, struct dion_qp *qp, struct ib_qp_init_attr *attr,
+			  struct ib_udata *udata)
+{
+	struct dvq_ionic_qp_req req;
+	int ret;
+
+	ret = ib_copy_validate_udata_in(udata, req, reserved_128);
+	if (!ret)
+		ret = check_request(dev, qp, &req, &attr->cap);
+	if (ret)
+		return ret;
+	ret = get_numbers(dev, qp, attr->qp_type, common_pipelines(attr, req.udma_mask));
+	if (ret)
+		return ret;
+	ret = get_user_memory(dev, qp, &req, to_dvq_pd(qp->dvq.ibqp.pd), udata);
+	if (ret)
+		goto err_put_numbers;
+	ret = introduce(dev, qp, attr, udata);
+	if (ret)
+		goto err_put_memory;
+	return 0;
+
+err_put_memory:
+	put_memory(dev, qp);
+err_put_numbers:
+	put_numbers(dev, qp, attr->qp_type);
+	return ret;
+}
+
+static int create_kernel_qp(struct dion_dev *dev, struct dion_qp *qp, struct ib_qp_init_attr *attr)
+{
+	int ret;
+
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	ret = lay_out(dev, qp, &attr->cap);
+	if (ret)
+		return ret;
+	ret = get_numbers(dev, qp, attr->qp_type, common_pipelines(attr, 0));
+	if (ret)
+		return ret;
+	ret = get_kernel_memory(dev, qp);
+	if (ret)
+		goto err_put_numbers;
+	ret = dion_work_create(qp, attr);
+	if (ret)
+		goto err_put_memory;
+	ret = introduce(dev, qp, attr, NULL);
+	if (ret)
+		goto err_destroy_work;
+	return 0;
+
+err_destroy_work:
+	dion_work_destroy(qp);
+err_put_memory:
+	put_memory(dev, qp);
+err_put_numbers:
+	put_numbers(dev, qp, attr->qp_type);
 	return ret;
 }
 
@@ -458,42 +627,18 @@ int dion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 {
 	struct dion_dev *dev = to_dion_dev(ibqp->device);
 	struct dion_qp *qp = to_dion_qp(ibqp);
-	struct dvq_ionic_qp_req req;
 	int ret;
 
-	if (!udata)
-		return -EOPNOTSUPP;
 	ret = check_init_attr(dev, attr);
 	if (ret)
 		return ret;
-	ret = ib_copy_validate_udata_in(udata, req, reserved_128);
-	if (!ret)
-		ret = check_request(dev, qp, &req, &attr->cap);
+	qp_init(qp, attr);
+	ret = udata ? create_user_qp(dev, qp, attr, udata) : create_kernel_qp(dev, qp, attr);
 	if (ret)
 		return ret;
-
-	mutex_init(&qp->lock);
-	INIT_WORK(&qp->event_work, event_work);
-	qp->state = IB_QPS_RESET;
-	qp->sig_type = attr->sq_sig_type;
-	ret = get_numbers(dev, qp, attr->qp_type, common_pipelines(attr, req.udma_mask));
-	if (ret)
-		return ret;
-	ret = get_memory(qp, &req, to_dvq_pd(ibqp->pd), udata);
-	if (ret)
-		goto err_put_numbers;
-	ret = introduce(dev, qp, attr, udata);
-	if (ret)
-		goto err_put_memory;
 	dvq_qp_init(&qp->dvq, to_dvq_cq(attr->send_cq), to_dvq_cq(attr->recv_cq));
 	attr->cap = qp->cap;
 	return 0;
-
-err_put_memory:
-	put_memory(qp);
-err_put_numbers:
-	put_numbers(dev, qp, attr->qp_type);
-	return ret;
 }
 
 int dion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -502,13 +647,18 @@ int dion_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct dion_qp *qp = to_dion_qp(ibqp);
 	int ret;
 
-	do
-		ret = destroy_in_device(dev, qp);
-	while (ret && dvq_is_cleanup(udata));
-	if (ret)
-		return ret;
+	if (qp->work) {
+		destroy_at_once(dev, qp);
+		dion_work_destroy(qp);
+	} else {
+		do
+			ret = destroy_in_device(dev, qp);
+		while (ret && dvq_is_cleanup(udata));
+		if (ret)
+			return ret;
+	}
 	dvq_qp_cleanup(&qp->dvq);
-	put_memory(qp);
+	put_memory(dev, qp);
 	put_numbers(dev, qp, ibqp->qp_type);
 	return 0;
 }

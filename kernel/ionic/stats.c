@@ -301,7 +301,7 @@ static int counter_add_qp(struct dion_counter *counter, struct ib_qp *ibqp)
 static int counter_bind_first_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 {
 	struct dion_numbers *numbers = &to_dion_dev(counter->device)->counters;
-	int number = dion_numbers_get(numbers);
+	int number = dion_numbers_get(numbers, GFP_KERNEL);
 	int ret;
 
 	if (number < 0)
