@@ -93,6 +93,14 @@ tools: library
 tests: library tools
 	$(MAKE) -C $(ROOT)/selftests OUT=$(OUT)
 
+# Tests that are modules: only for guests.
+TEST_TREE := $(OUT)/test_modules
+
+test_modules: tree
+	@mkdir -p $(TEST_TREE)
+	@cp -rsf $(ROOT)/selftests/kernel/. $(TEST_TREE)/
+	$(MAKE) -C $(KDIR) M=$(TEST_TREE) modules
+
 model:
 	$(MAKE) -C $(ROOT)/selftests/model
 
@@ -132,8 +140,8 @@ in_debug = @kernel=$$($(VM)/debug $(KERNEL) $(SUITE)) && \
 			env IONIC_KO=/mnt/$(ionic_ko) make -j $(JOBS) KDIR=/mnt/build OUT=/dvq/build/$(SUITE)-$(KERNEL)
 
 suite: deps
-	$(in_suite) OUT=/dvq/build/$(SUITE) modules tests
-	$(if $(KERNEL),$(in_debug) modules planted)
+	$(in_suite) OUT=/dvq/build/$(SUITE) modules tests test_modules
+	$(if $(KERNEL),$(in_debug) modules planted test_modules)
 	$(if $(KERNEL),@cd $(ROOT)/build/$(SUITE)-$(KERNEL) && ln -sfn -t . ../$(SUITE)/lib ../$(SUITE)/selftests \
 		../$(SUITE)/tools)
 
@@ -202,5 +210,5 @@ fuzz-native: deps
 	$(MAKE) -j $(JOBS) -C $(ROOT)/selftests/fuzz all fuzzers
 	@$(ROOT)/selftests/fuzz/run
 
-.PHONY: all help root tree modules planted library tests model native fuzz fuzz-native fuzz-uverbs install clean deps suite \
+.PHONY: all help root tree modules planted library tests test_modules model native fuzz fuzz-native fuzz-uverbs install clean deps suite \
 	check check-all check-oracle check-debug against demo shell soak style

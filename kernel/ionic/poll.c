@@ -291,8 +291,9 @@ static int retire(struct dion_work *work, struct ib_wc *wc, int wanted)
 			report_send(work, send, &wc[got++]);
 		sends->retired++;
 	}
-	/* There may be more if there was no room for it. */
-	if (got < wanted)
+	/* What there was no room for stays ready. */
+	if (sends->retired == sends->posted ||
+	    !is_done(sends, send_at(work, sends->retired)))
 		list_del_init(&sends->ready);
 	spin_unlock(&sends->lock);
 	return got;

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The verbs of the kernel, by a user of them that is a module of ours, selftests/kernel/verbs_test.c.
+
+. "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
+
+need_adapter ionic
+module=${DVQ_BUILD:-}/test_modules/verbs_test.ko
+[ -f "$module" ] || skip_all "no verbs_test.ko: it is built for guests only (make suite)"
+modprobe ib_core
+insmod "$module" self="$self" peer="$peer" || skip_all 'the module does not load: is it built for this kernel?'
+trap 'rmmod verbs_test' EXIT
+results=/sys/kernel/debug/dvq_verbs_test
+[ -d $results ] || mount -t debugfs none /sys/kernel/debug
+
+# run NAME: what the module has to say must be nothing
+run()
+{
+	local line complaints=0
+
+	while read -r line; do
+		[ "$line" != end ] || continue
+		complaints=$((complaints + 1))
+		[ $complaints -gt 10 ] || fail "$line"
+	done < "$results/$1"
+}
+
+test_sends() { run sends; }
+test_inline_data() { run inline_data; }
+test_lists_of_buffers() { run lists_of_buffers; }
+test_reads_and_writes() { run reads_and_writes; }
+test_atomics() { run atomics; }
+test_global_key() { run global_key; }
+test_registration() { run registration; }
+test_registration_refused() { run registration_refused; }
+test_refused_requests() { run refused_requests; }
+test_refused_objects() { run refused_objects; }
+test_full_queue() { run full_queue; }
+test_posting_in_every_state() { run posting_in_every_state; }
+test_flush() { run flush; }
+test_drain() { run drain; }
+test_reset() { run reset; }
+test_wraps() { run wraps; }
+test_arming() { run arming; }
+test_both_pipelines() { run both_pipelines; }
+test_datagrams() { run datagrams; }
+test_send_queue_error() { run send_queue_error; }
+
+model_name()
+{
+	local mac
+
+	mac=$(cat "/sys/class/infiniband/$self/device/net"/*/address)
+	model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }'
+}
+
+# A completion comes twice: its QP goes to ERR, and its user hears of it.
+test_completion_that_makes_no_sense()
+{
+	model_present || { skip "needs the modelled adapter's control channel"; return; }
+	model "$(model_name)" inject op=send_completion action=dup > /dev/null
+	run nonsense
+	model "$(model_name)" inject clear > /dev/null
+	# and only it
+	run sends
+}
+
+test_no_violation()
+{
+	expect_no_violation
+}
+
+tap_run "$@"

@@ -1,0 +1,1238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The verbs of the kernel on RDMA adapters over Ethernet: what its users ask of a driver, and
+ * what they may do wrong. Two devices, or one twice, are named when the module is loaded;
+ * ionic_verbs_test.sh does that. Each test is a file of debugfs, which runs it when it is read
+ * and says what is not as it should be.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/etherdevice.h>
+#include <linux/module.h>
+#include <linux/rtnetlink.h>
+#include <linux/scatterlist.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#define BUFFER		(64 * 1024)
+#define RING		64
+#define WAIT_MS		10000
+#define QKEY		0x11223344
+
+static char *self_name = "ionic_0";
+module_param_named(self, self_name, charp, 0444);
+static char *peer_name = "ionic_1";
+module_param_named(peer, peer_name, charp, 0444);
+
+static struct ib_device *self_dev, *peer_dev;
+static DEFINE_MUTEX(lock);	/* one test at a time; protects the devices */
+
+static struct seq_file *out;
+
+#define EXPECT(condition)						\
+	do {								\
+		if (!(condition))					\
+			seq_printf(out, "line %d: not %s\n", __LINE__, #condition); \
+	} while (0)
+
+#define EXPECT_EQ(have, want)						\
+	do {								\
+		s64 _have = (have), _want = (want);			\
+		if (_have != _want)					\
+			seq_printf(out, "line %d: %s is %lld, not %lld\n", __LINE__, #have, \
+				   _have, _want);			\
+	} while (0)
+
+/* ---- one side ---------------------------------------------------------------- */
+
+struct end {
+	struct ib_device *dev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	u8 *buf;
+	u64 dma;
+	atomic_t events;
+	atomic_t fatal;
+};
+
+static struct end a, b;
+
+static void on_completion(struct ib_cq *cq, void *context)
+{
+	atomic_inc(&((struct end *)context)->events);
+}
+
+static void on_event(struct ib_event *event, void *context)
+{
+	if (event->event == IB_EVENT_QP_FATAL)
+		atomic_inc(&((struct end *)context)->fatal);
+}
+
+static int end_init(struct end *end, struct ib_device *dev, unsigned int pd_flags)
+{
+	const struct ib_cq_init_attr cq_attr = { .cqe = 4 * RING };
+
+	memset(end, 0, sizeof(*end));
+	end->dev = dev;
+	end->buf = kzalloc(BUFFER, GFP_KERNEL);
+	if (!end->buf)
+		return -ENOMEM;
+	end->dma = ib_dma_map_single(dev, end->buf, BUFFER, DMA_BIDIRECTIONAL);
+	end->pd = ib_alloc_pd(dev, pd_flags);
+	if (IS_ERR(end->pd))
+		return PTR_ERR(end->pd);
+	end->cq = ib_create_cq(dev, on_completion, NULL, end, &cq_attr);
+	return PTR_ERR_OR_ZERO(end->cq);
+}
+
+static int qp_init(struct end *end, enum ib_qp_type type)
+{
+	struct ib_qp_init_attr attr = {
+		.event_handler = on_event,
+		.qp_context = end,
+		.send_cq = end->cq,
+		.recv_cq = end->cq,
+		.cap = {
+			.max_send_wr = RING - 1,
+			.max_recv_wr = RING - 1,
+			.max_send_sge = 4,
+			.max_recv_sge = 4,
+			.max_inline_data = 64,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = type,
+	};
+
+	end->qp = ib_create_qp(end->pd, &attr);
+	if (!IS_ERR(end->qp)) {
+		EXPECT(attr.cap.max_send_wr >= RING - 1);
+		EXPECT(attr.cap.max_inline_data >= 64);
+	}
+	return PTR_ERR_OR_ZERO(end->qp);
+}
+
+static void end_exit(struct end *end)
+{
+	if (!IS_ERR_OR_NULL(end->qp))
+		EXPECT_EQ(ib_destroy_qp(end->qp), 0);
+	if (!IS_ERR_OR_NULL(end->cq))
+		ib_destroy_cq(end->cq);
+	if (!IS_ERR_OR_NULL(end->pd))
+		ib_dealloc_pd(end->pd);
+	if (end->buf)
+		ib_dma_unmap_single(end->dev, end->dma, BUFFER, DMA_BIDIRECTIONAL);
+	kfree(end->buf);
+	end->qp = NULL;
+	end->cq = NULL;
+	end->pd = NULL;
+	end->buf = NULL;
+}
+
+/* ---- addresses and states ------------------------------------------------------ */
+
+static int fill_address(struct rdma_ah_attr *attr, struct ib_device *from, struct ib_device *to)
+{
+	struct net_device *netdev = ib_device_get_netdev(to, 1);
+	union ib_gid gid;
+	int ret;
+
+	memset(attr, 0, sizeof(*attr));
+	ret = rdma_query_gid(to, 1, 0, &gid);
+	if (ret || !netdev)
+		return -ENOENT;
+	attr->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(attr, 1);
+	rdma_ah_set_grh(attr, &gid, 0, 0, 64, 0);
+	ether_addr_copy(attr->roce.dmac, netdev->dev_addr);
+	dev_put(netdev);
+	return 0;
+}
+
+static int to_init(struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.qkey = QKEY,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+				   IB_ACCESS_REMOTE_ATOMIC,
+	};
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			    (qp->qp_type == IB_QPT_RC ? IB_QP_ACCESS_FLAGS : IB_QP_QKEY));
+}
+
+static int to_ready(struct ib_qp *qp, struct ib_qp *remote)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTR,
+		.path_mtu = IB_MTU_1024,
+		.dest_qp_num = remote->qp_num,
+		.max_dest_rd_atomic = 4,
+		.max_rd_atomic = 4,
+		.min_rnr_timer = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+	};
+	bool rc = qp->qp_type == IB_QPT_RC;
+	int ret;
+
+	ret = fill_address(&attr.ah_attr, qp->device, remote->device);
+	if (ret)
+		return ret;
+	ret = ib_modify_qp(qp, &attr, IB_QP_STATE | (rc ? IB_QP_AV | IB_QP_PATH_MTU |
+			   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+			   IB_QP_MIN_RNR_TIMER : 0));
+	if (ret)
+		return ret;
+	attr.qp_state = IB_QPS_RTS;
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN | (rc ? IB_QP_TIMEOUT |
+			    IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC : 0));
+}
+
+static int to_state(struct ib_qp *qp, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+
+	return ib_modify_qp(qp, &attr, IB_QP_STATE);
+}
+
+static int connect(void)
+{
+	int ret;
+
+	ret = to_init(a.qp) ?: to_init(b.qp);
+	return ret ?: to_ready(a.qp, b.qp) ?: to_ready(b.qp, a.qp);
+}
+
+static int both_init(enum ib_qp_type type, unsigned int pd_flags)
+{
+	int ret;
+
+	ret = end_init(&a, self_dev, pd_flags) ?: end_init(&b, peer_dev, pd_flags);
+	ret = ret ?: qp_init(&a, type) ?: qp_init(&b, type);
+	ret = ret ?: connect();
+	EXPECT_EQ(ret, 0);
+	return ret;
+}
+
+static void both_exit(void)
+{
+	end_exit(&a);
+	end_exit(&b);
+}
+
+/* ---- work -------------------------------------------------------------------- */
+
+static struct ib_sge sge_of(const struct end *end, u32 offset, u32 length)
+{
+	return (struct ib_sge) {
+		.addr = end->dma + offset,
+		.length = length,
+		.lkey = end->pd->local_dma_lkey,
+	};
+}
+
+static int recv(struct end *end, u64 id, u32 offset, u32 length)
+{
+	struct ib_sge sge = sge_of(end, offset, length);
+	struct ib_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(end->qp, &wr, NULL);
+}
+
+static int send(struct end *end, u64 id, enum ib_wr_opcode op, u32 offset, u32 length, int flags)
+{
+	struct ib_sge sge = sge_of(end, offset, length);
+	struct ib_send_wr wr = {
+		.wr_id = id,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = op,
+		.send_flags = flags,
+		.ex.imm_data = cpu_to_be32(0x1000 + id),
+	};
+
+	return ib_post_send(end->qp, &wr, NULL);
+}
+
+static int rdma(struct end *end, u64 id, enum ib_wr_opcode op, u32 offset, u32 length, u64 addr,
+		u32 rkey)
+{
+	struct ib_sge sge = sge_of(end, offset, length);
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_id = id,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = op,
+			.send_flags = IB_SEND_SIGNALED,
+			.ex.imm_data = cpu_to_be32(0x1000 + id),
+		},
+		.remote_addr = addr,
+		.rkey = rkey,
+	};
+
+	return ib_post_send(end->qp, &wr.wr, NULL);
+}
+
+static int atomic(struct end *end, u64 id, enum ib_wr_opcode op, u64 compare_add, u64 swap, u64 addr,
+		  u32 rkey)
+{
+	struct ib_sge sge = sge_of(end, 0, 8);
+	struct ib_atomic_wr wr = {
+		.wr = {
+			.wr_id = id,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = op,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = addr,
+		.compare_add = compare_add,
+		.swap = swap,
+		.rkey = rkey,
+	};
+
+	return ib_post_send(end->qp, &wr.wr, NULL);
+}
+
+/* Return: the next completion came. */
+static bool poll_any(struct end *end, struct ib_wc *wc)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+
+	while (ib_poll_cq(end->cq, 1, wc) != 1) {
+		if (time_after(jiffies, until)) {
+			memset(wc, 0xff, sizeof(*wc));
+			return false;
+		}
+		usleep_range(100, 200);
+	}
+	return true;
+}
+
+static struct ib_wc wait(struct end *end, u64 id, enum ib_wc_status status, int line)
+{
+	struct ib_wc wc;
+
+	if (!poll_any(end, &wc))
+		seq_printf(out, "line %d: no completion of %llu\n", line, id);
+	else if (wc.wr_id != id || wc.status != status || wc.qp != end->qp)
+		seq_printf(out, "line %d: completion of %llu with status %d, not %llu with %d\n",
+			   line, wc.wr_id, wc.status, id, status);
+	return wc;
+}
+
+#define WAIT(end, id)		wait(end, id, IB_WC_SUCCESS, __LINE__)
+#define WAIT_FOR(end, id, status) wait(end, id, status, __LINE__)
+
+static void expect_nothing(struct end *end, int line)
+{
+	struct ib_wc wc;
+
+	msleep(50);
+	if (ib_poll_cq(end->cq, 1, &wc))
+		seq_printf(out, "line %d: completion of %llu with status %d\n", line, wc.wr_id,
+			   wc.status);
+}
+
+#define NOTHING(end)	expect_nothing(end, __LINE__)
+
+static void fill(u8 *at, u32 length, u8 seed)
+{
+	u32 i;
+
+	for (i = 0; i < length; i++)
+		at[i] = seed + i * 7 + (i >> 8);
+}
+
+/* ---- regions ----------------------------------------------------------------- */
+
+struct region {
+	struct ib_mr *mr;
+	struct scatterlist sg[16];
+};
+
+/* @count pages of the end's buffer, the last first, from @first on */
+static int region_map(struct region *region, struct end *end, u32 first, u32 count)
+{
+	u32 i;
+
+	sg_init_table(region->sg, count);
+	for (i = 0; i < count; i++) {
+		sg_set_buf(&region->sg[i], end->buf, PAGE_SIZE);
+		sg_dma_address(&region->sg[i]) = end->dma + (first + count - 1 - i) * PAGE_SIZE;
+		sg_dma_len(&region->sg[i]) = PAGE_SIZE;
+	}
+	return ib_map_mr_sg(region->mr, region->sg, count, NULL, PAGE_SIZE);
+}
+
+static int region_init(struct region *region, struct end *end, u32 max_pages)
+{
+	region->mr = ib_alloc_mr(end->pd, IB_MR_TYPE_MEM_REG, max_pages);
+	return PTR_ERR_OR_ZERO(region->mr);
+}
+
+static int reg(struct region *region, struct end *end, u64 id, int access)
+{
+	struct ib_reg_wr wr = {
+		.wr = {
+			.wr_id = id,
+			.opcode = IB_WR_REG_MR,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.mr = region->mr,
+		.key = region->mr->rkey,
+		.access = access,
+	};
+
+	return ib_post_send(end->qp, &wr.wr, NULL);
+}
+
+static int invalidate(struct end *end, u64 id, enum ib_wr_opcode op, u32 key)
+{
+	struct ib_send_wr wr = {
+		.wr_id = id,
+		.opcode = op,
+		.send_flags = IB_SEND_SIGNALED,
+		.ex.invalidate_rkey = key,
+	};
+
+	return ib_post_send(end->qp, &wr, NULL);
+}
+
+#define ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+		 IB_ACCESS_REMOTE_ATOMIC)
+
+/* ---- tests: sends ------------------------------------------------------------ */
+
+static void test_sends(void)
+{
+	struct ib_wc wc;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	fill(a.buf, 5000, 1);
+	EXPECT_EQ(recv(&b, 10, 0, 8000), 0);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 5000, IB_SEND_SIGNALED), 0);
+	wc = WAIT(&a, 1);
+	EXPECT_EQ(wc.opcode, IB_WC_SEND);
+	wc = WAIT(&b, 10);
+	EXPECT_EQ(wc.opcode, IB_WC_RECV);
+	EXPECT_EQ(wc.byte_len, 5000);
+	EXPECT_EQ(wc.wc_flags, 0);
+	EXPECT_EQ(wc.src_qp, a.qp->qp_num);
+	EXPECT(!memcmp(a.buf, b.buf, 5000));
+
+	EXPECT_EQ(recv(&b, 11, 0, 8000), 0);
+	EXPECT_EQ(send(&a, 2, IB_WR_SEND_WITH_IMM, 100, 0, IB_SEND_SIGNALED), 0);
+	WAIT(&a, 2);
+	wc = WAIT(&b, 11);
+	EXPECT_EQ(wc.byte_len, 0);
+	EXPECT_EQ(wc.wc_flags, IB_WC_WITH_IMM);
+	EXPECT_EQ(be32_to_cpu(wc.ex.imm_data), 0x1002);
+	NOTHING(&a);
+	NOTHING(&b);
+out:
+	both_exit();
+}
+
+/* Addresses of inline data are the kernel's own. */
+static void test_inline_data(void)
+{
+	u8 part[2][32];
+	struct ib_sge sges[] = {
+		{ .addr = (uintptr_t)part[0], .length = 32 },
+		{ .addr = (uintptr_t)part[1], .length = 31 },
+	};
+	struct ib_send_wr wr = {
+		.wr_id = 1,
+		.sg_list = sges,
+		.num_sge = 2,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED | IB_SEND_INLINE,
+	};
+
+	fill(part[0], 64, 3);
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	EXPECT_EQ(recv(&b, 10, 0, 100), 0);
+	EXPECT_EQ(ib_post_send(a.qp, &wr, NULL), 0);
+	WAIT(&a, 1);
+	EXPECT_EQ(WAIT(&b, 10).byte_len, 63);
+	EXPECT(!memcmp(b.buf, part[0], 63));
+	sges[0].length = 4096;
+	EXPECT_EQ(ib_post_send(a.qp, &wr, NULL), -EINVAL);
+out:
+	both_exit();
+}
+
+/* Three and more take another format than one and two. */
+static void test_lists_of_buffers(void)
+{
+	struct ib_sge from[5], to[5];
+	struct ib_send_wr wr = {
+		.sg_list = from, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+	};
+	struct ib_recv_wr recv_wr = { .sg_list = to };
+	u32 count, i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (count = 1; count <= 4; count++) {
+		fill(a.buf, BUFFER, count);
+		memset(b.buf, 0, BUFFER);
+		for (i = 0; i < count; i++) {
+			from[i] = sge_of(&a, i * 1000, 100 + i);
+			to[i] = sge_of(&b, i * 1000, 100 + i);
+		}
+		recv_wr.num_sge = count;
+		wr.num_sge = count;
+		wr.wr_id = count;
+		EXPECT_EQ(ib_post_recv(b.qp, &recv_wr, NULL), 0);
+		EXPECT_EQ(ib_post_send(a.qp, &wr, NULL), 0);
+		WAIT(&a, count);
+		WAIT(&b, 0);
+		for (i = 0; i < count; i++)
+			EXPECT(!memcmp(a.buf + i * 1000, b.buf + i * 1000, 100 + i));
+	}
+	wr.num_sge = 30;
+	EXPECT_EQ(ib_post_send(a.qp, &wr, NULL), -EINVAL);
+	recv_wr.num_sge = 30;
+	EXPECT_EQ(ib_post_recv(b.qp, &recv_wr, NULL), -EINVAL);
+out:
+	both_exit();
+}
+
+/* ---- tests: RDMA ------------------------------------------------------------- */
+
+static void test_reads_and_writes(void)
+{
+	u32 rkey;
+
+	if (both_init(IB_QPT_RC, IB_PD_UNSAFE_GLOBAL_RKEY))
+		goto out;
+	rkey = b.pd->unsafe_global_rkey;
+	fill(a.buf, 20000, 5);
+	EXPECT_EQ(rdma(&a, 1, IB_WR_RDMA_WRITE, 0, 20000, b.dma + 100, rkey), 0);
+	EXPECT_EQ(WAIT(&a, 1).opcode, IB_WC_RDMA_WRITE);
+	EXPECT(!memcmp(a.buf, b.buf + 100, 20000));
+
+	EXPECT_EQ(recv(&b, 10, 0, 0), 0);
+	EXPECT_EQ(rdma(&a, 2, IB_WR_RDMA_WRITE_WITH_IMM, 7, 33, b.dma, rkey), 0);
+	WAIT(&a, 2);
+	EXPECT_EQ(WAIT(&b, 10).opcode, IB_WC_RECV_RDMA_WITH_IMM);
+	EXPECT(!memcmp(a.buf + 7, b.buf, 33));
+
+	fill(b.buf, BUFFER, 77);
+	EXPECT_EQ(rdma(&a, 3, IB_WR_RDMA_READ, 0, 30000, b.dma + 5, rkey), 0);
+	EXPECT_EQ(WAIT(&a, 3).opcode, IB_WC_RDMA_READ);
+	EXPECT(!memcmp(a.buf, b.buf + 5, 30000));
+out:
+	both_exit();
+}
+
+static void test_atomics(void)
+{
+	u64 *mine, *theirs;
+	u32 rkey;
+
+	if (both_init(IB_QPT_RC, IB_PD_UNSAFE_GLOBAL_RKEY))
+		goto out;
+	rkey = b.pd->unsafe_global_rkey;
+	mine = (u64 *)a.buf;
+	theirs = (u64 *)(b.buf + 64);
+	*theirs = 0x1122334455667788;
+	EXPECT_EQ(atomic(&a, 1, IB_WR_ATOMIC_FETCH_AND_ADD, 0x100000001, 0, b.dma + 64, rkey), 0);
+	EXPECT_EQ(WAIT(&a, 1).opcode, IB_WC_FETCH_ADD);
+	EXPECT_EQ(*mine, 0x1122334455667788);
+	EXPECT_EQ(*theirs, 0x1122334555667789);
+	EXPECT_EQ(atomic(&a, 2, IB_WR_ATOMIC_CMP_AND_SWP, *theirs, 0xaabbccdd00112233, b.dma + 64,
+			 rkey), 0);
+	EXPECT_EQ(WAIT(&a, 2).opcode, IB_WC_COMP_SWAP);
+	EXPECT_EQ(*mine, 0x1122334555667789);
+	EXPECT_EQ(*theirs, (s64)0xaabbccdd00112233);
+	EXPECT_EQ(atomic(&a, 3, IB_WR_ATOMIC_CMP_AND_SWP, 1, 2, b.dma + 64, rkey), 0);
+	WAIT(&a, 3);
+	EXPECT_EQ(*theirs, (s64)0xaabbccdd00112233);
+out:
+	both_exit();
+}
+
+/* The key of all memory is the peer's to use only if the PD says so. */
+static void test_global_key(void)
+{
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	EXPECT_EQ(rdma(&a, 1, IB_WR_RDMA_WRITE, 0, 8, b.dma, b.pd->local_dma_lkey), 0);
+	WAIT_FOR(&a, 1, IB_WC_REM_ACCESS_ERR);
+out:
+	both_exit();
+}
+
+/* ---- tests: fast registration -------------------------------------------------- */
+
+static void check_region(struct region *region, u32 pages)
+{
+	u32 i;
+
+	EXPECT_EQ(region_map(region, &b, 4, pages), pages);
+	EXPECT_EQ(reg(region, &b, 100, ACCESS), 0);
+	EXPECT_EQ(WAIT(&b, 100).opcode, IB_WC_REG_MR);
+	fill(a.buf, pages * PAGE_SIZE, pages);
+	memset(b.buf, 0, BUFFER);
+	EXPECT_EQ(rdma(&a, 1, IB_WR_RDMA_WRITE, 0, pages * PAGE_SIZE, region->mr->iova,
+		       region->mr->rkey), 0);
+	WAIT(&a, 1);
+	for (i = 0; i < pages; i++)
+		EXPECT(!memcmp(a.buf + i * PAGE_SIZE, b.buf + (4 + pages - 1 - i) * PAGE_SIZE,
+			       PAGE_SIZE));
+}
+
+static void test_registration(void)
+{
+	static const u32 sizes[] = { 1, 2, 8 };
+	struct region region = {};
+	struct ib_wc wc;
+	u32 i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		EXPECT_EQ(region_init(&region, &b, sizes[i]), 0);
+		check_region(&region, sizes[i]);
+		EXPECT_EQ(invalidate(&b, 101, IB_WR_LOCAL_INV, region.mr->rkey), 0);
+		EXPECT_EQ(WAIT(&b, 101).opcode, IB_WC_LOCAL_INV);
+		/* under another key, and the peer ends it */
+		ib_update_fast_reg_key(region.mr, ib_inc_rkey(region.mr->rkey));
+		check_region(&region, sizes[i]);
+		EXPECT_EQ(recv(&b, 102, 0, 0), 0);
+		EXPECT_EQ(invalidate(&a, 2, IB_WR_SEND_WITH_INV, region.mr->rkey), 0);
+		WAIT(&a, 2);
+		wc = WAIT(&b, 102);
+		EXPECT_EQ(wc.wc_flags, IB_WC_WITH_INVALIDATE);
+		EXPECT_EQ(wc.ex.invalidate_rkey, region.mr->rkey);
+		EXPECT_EQ(ib_dereg_mr(region.mr), 0);
+	}
+	EXPECT_EQ(region_init(&region, &b, 4), 0);
+	check_region(&region, 3);
+	EXPECT_EQ(invalidate(&b, 101, IB_WR_LOCAL_INV, region.mr->rkey), 0);
+	WAIT(&b, 101);
+	EXPECT_EQ(rdma(&a, 3, IB_WR_RDMA_WRITE, 0, 8, region.mr->iova, region.mr->rkey), 0);
+	WAIT_FOR(&a, 3, IB_WC_REM_ACCESS_ERR);
+	EXPECT_EQ(ib_dereg_mr(region.mr), 0);
+out:
+	both_exit();
+}
+
+static void test_registration_refused(void)
+{
+	struct region region = {};
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ib_alloc_mr(b.pd, IB_MR_TYPE_SG_GAPS, 4)), -EOPNOTSUPP);
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ib_alloc_mr(b.pd, IB_MR_TYPE_MEM_REG, 0)), -EINVAL);
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ib_alloc_mr(b.pd, IB_MR_TYPE_MEM_REG, 1 << 30)), -EINVAL);
+	EXPECT_EQ(region_init(&region, &b, 2), 0);
+	region.mr->page_size = PAGE_SIZE;
+	EXPECT_EQ(reg(&region, &b, 1, ACCESS), -EINVAL);
+	EXPECT_EQ(region_map(&region, &b, 0, 4), 2);
+	EXPECT_EQ(reg(&region, &b, 1, ACCESS | IB_ACCESS_ON_DEMAND), -EOPNOTSUPP);
+	EXPECT_EQ(ib_map_mr_sg(region.mr, region.sg, 1, NULL, 8192), -EINVAL);
+	/* twice is the device's to refuse */
+	EXPECT_EQ(region_map(&region, &b, 0, 2), 2);
+	EXPECT_EQ(reg(&region, &b, 2, ACCESS), 0);
+	WAIT(&b, 2);
+	EXPECT_EQ(reg(&region, &b, 3, ACCESS), 0);
+	WAIT_FOR(&b, 3, IB_WC_MW_BIND_ERR);
+	EXPECT_EQ(ib_dereg_mr(region.mr), 0);
+out:
+	both_exit();
+}
+
+/* ---- tests: what is refused ---------------------------------------------------- */
+
+static void test_refused_requests(void)
+{
+	static const enum ib_wr_opcode unknown[] = {
+		IB_WR_BIND_MW, IB_WR_LSO, IB_WR_RDMA_READ_WITH_INV,
+		IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, IB_WR_FLUSH,
+		IB_WR_ATOMIC_WRITE, IB_WR_REG_MR_INTEGRITY, IB_WR_RESERVED1,
+	};
+	struct ib_rdma_wr wr = { .wr.opcode = IB_WR_RDMA_READ };
+	u32 i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < ARRAY_SIZE(unknown); i++)
+		EXPECT_EQ(send(&a, 1, unknown[i], 0, 8, 0), -EOPNOTSUPP);
+	wr.wr.send_flags = IB_SEND_INLINE;
+	EXPECT_EQ(ib_post_send(a.qp, &wr.wr, NULL), -EINVAL);
+	wr.wr.send_flags = IB_SEND_SOLICITED;
+	EXPECT_EQ(ib_post_send(a.qp, &wr.wr, NULL), -EINVAL);
+	wr.wr.opcode = IB_WR_RDMA_WRITE;
+	EXPECT_EQ(ib_post_send(a.qp, &wr.wr, NULL), -EINVAL);
+	NOTHING(&a);
+out:
+	both_exit();
+}
+
+static void test_refused_objects(void)
+{
+	struct ib_qp_init_attr attr = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	static const enum ib_qp_type types[] = {
+		IB_QPT_SMI, IB_QPT_UC, IB_QPT_RAW_PACKET, IB_QPT_XRC_INI,
+	};
+	u32 i;
+
+	if (end_init(&a, self_dev, 0))
+		goto out;
+	attr.send_cq = a.cq;
+	attr.recv_cq = a.cq;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		attr.qp_type = types[i];
+		EXPECT_EQ(PTR_ERR_OR_ZERO(ib_create_qp(a.pd, &attr)), -EOPNOTSUPP);
+	}
+	/* there is one already */
+	attr.qp_type = IB_QPT_GSI;
+	attr.port_num = 1;
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ib_create_qp(a.pd, &attr)), -EBUSY);
+	attr.qp_type = IB_QPT_RC;
+	attr.cap.max_send_sge = 200;
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ib_create_qp(a.pd, &attr)), -EINVAL);
+	attr.cap.max_send_sge = 1;
+	attr.cap.max_inline_data = 65536;
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ib_create_qp(a.pd, &attr)), -EINVAL);
+out:
+	end_exit(&a);
+}
+
+/* Those before the one that does not fit are sent. */
+static void test_full_queue(void)
+{
+	struct ib_send_wr wrs[3] = {}, *wr;
+	const struct ib_send_wr *bad;
+	u32 i, room = RING - 1;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	/* the ring is no smaller than a page */
+	while (!recv(&b, room, 0, 0))
+		room++;
+	EXPECT_EQ(recv(&b, 0, 0, 0), -ENOMEM);
+	room = 0;
+	for (wr = wrs; wr < wrs + 3; wr++) {
+		wr->opcode = IB_WR_LOCAL_INV;
+		wr->ex.invalidate_rkey = 0xffffff00;
+		wr->next = wr + 1;
+	}
+	wrs[1].opcode = IB_WR_LSO;
+	wrs[2].next = NULL;
+	wrs[0].opcode = IB_WR_SEND;
+	wrs[0].send_flags = IB_SEND_SIGNALED;
+	wrs[0].wr_id = 7;
+	EXPECT_EQ(ib_post_send(a.qp, wrs, &bad), -EOPNOTSUPP);
+	EXPECT(bad == &wrs[1]);
+	WAIT(&a, 7);
+	WAIT(&b, RING - 1);
+	EXPECT_EQ(recv(&b, 0, 0, 0), 0);
+	/* nothing is taken off before somebody polls */
+	for (i = 0; i < 1000 && !room; i++)
+		if (send(&a, i, IB_WR_SEND, 0, 0, IB_SEND_SIGNALED) == -ENOMEM)
+			room = i;
+	EXPECT(room >= RING - 1 && room < 1000);
+	for (i = 0; i < room; i++)
+		WAIT(&a, i);
+out:
+	both_exit();
+}
+
+static void test_posting_in_every_state(void)
+{
+	struct ib_wc wc;
+
+	if (end_init(&a, self_dev, 0) || end_init(&b, peer_dev, 0) || qp_init(&a, IB_QPT_RC) ||
+	    qp_init(&b, IB_QPT_RC)) {
+		EXPECT(false);
+		goto out;
+	}
+	EXPECT_EQ(recv(&a, 1, 0, 8), -EINVAL);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 8, 0), -EINVAL);
+	EXPECT_EQ(to_init(a.qp), 0);
+	EXPECT_EQ(to_init(b.qp), 0);
+	EXPECT_EQ(recv(&a, 2, 0, 8), 0);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 8, 0), -EINVAL);
+	EXPECT_EQ(to_ready(a.qp, b.qp), 0);
+	EXPECT_EQ(to_state(a.qp, IB_QPS_ERR), 0);
+	EXPECT_EQ(recv(&a, 3, 0, 8), 0);
+	EXPECT_EQ(send(&a, 4, IB_WR_SEND, 0, 8, 0), 0);
+	/* whatever comes first */
+	EXPECT(poll_any(&a, &wc) && wc.status == IB_WC_WR_FLUSH_ERR);
+	EXPECT(poll_any(&a, &wc) && wc.status == IB_WC_WR_FLUSH_ERR);
+	EXPECT(poll_any(&a, &wc) && wc.status == IB_WC_WR_FLUSH_ERR);
+	NOTHING(&a);
+out:
+	both_exit();
+}
+
+/* ---- tests: errors, flushes, resets --------------------------------------------- */
+
+static void test_flush(void)
+{
+	u32 i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(recv(&a, i, 0, 8), 0);
+	/* the first one fails, those behind it are flushed, signaled or not */
+	EXPECT_EQ(rdma(&a, 100, IB_WR_RDMA_WRITE, 0, 8, 0, 0xffffff00), 0);
+	for (i = 101; i < 110; i++)
+		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, 0), 0);
+	WAIT_FOR(&a, 100, IB_WC_REM_ACCESS_ERR);
+	for (i = 101; i < 110; i++)
+		WAIT_FOR(&a, i, IB_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 10; i++)
+		WAIT_FOR(&a, i, IB_WC_WR_FLUSH_ERR);
+	NOTHING(&a);
+	/* and so is what follows */
+	EXPECT_EQ(send(&a, 200, IB_WR_SEND, 0, 8, 0), 0);
+	WAIT_FOR(&a, 200, IB_WC_WR_FLUSH_ERR);
+out:
+	both_exit();
+}
+
+static void test_drain(void)
+{
+	enum ib_poll_context contexts[] = { IB_POLL_DIRECT, IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE };
+	struct ib_cq *cq;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		if (end_init(&a, self_dev, 0))
+			goto out;
+		cq = a.cq;
+		a.cq = ib_alloc_cq(self_dev, NULL, 128, 0, contexts[i]);
+		if (IS_ERR(a.cq) || qp_init(&a, IB_QPT_RC)) {
+			EXPECT(false);
+			a.cq = cq;
+			goto out;
+		}
+		EXPECT_EQ(to_init(a.qp), 0);
+		/* returns when the last completion has come */
+		ib_drain_qp(a.qp);
+		EXPECT_EQ(ib_destroy_qp(a.qp), 0);
+		ib_free_cq(a.cq);
+		a.qp = NULL;
+		a.cq = cq;
+		end_exit(&a);
+	}
+	return;
+out:
+	end_exit(&a);
+}
+
+/* What has come before a reset is not seen after it, and everything begins anew. */
+static void test_reset(void)
+{
+	u32 round, i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < 20; i++)
+			EXPECT_EQ(recv(&b, i, i * 100, 100), 0);
+		for (i = 0; i < 5 + round; i++)
+			EXPECT_EQ(send(&a, i, IB_WR_SEND, i * 100, 100, IB_SEND_SIGNALED), 0);
+		WAIT(&a, 0);
+		WAIT(&b, 0);
+		msleep(20);
+		EXPECT_EQ(to_state(a.qp, IB_QPS_RESET), 0);
+		EXPECT_EQ(to_state(b.qp, IB_QPS_RESET), 0);
+		NOTHING(&a);
+		NOTHING(&b);
+		EXPECT_EQ(connect(), 0);
+	}
+out:
+	both_exit();
+}
+
+/* The rings turn many times; one completion stands for many requests. */
+static void test_wraps(void)
+{
+	u32 i, flags;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < 3000; i++) {
+		flags = i % 16 == 15 ? IB_SEND_SIGNALED : 0;
+		EXPECT_EQ(recv(&b, i, i % 64 * 64, 64), 0);
+		fill(a.buf + i % 64 * 64, 64, i);
+		EXPECT_EQ(send(&a, i, IB_WR_SEND, i % 64 * 64, 64, flags), 0);
+		EXPECT_EQ(WAIT(&b, i).byte_len, 64);
+		EXPECT(!memcmp(a.buf + i % 64 * 64, b.buf + i % 64 * 64, 64));
+		if (flags)
+			WAIT(&a, i);
+	}
+out:
+	both_exit();
+}
+
+/* ---- tests: events ------------------------------------------------------------ */
+
+static bool soon(atomic_t *count, int want)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+
+	while (atomic_read(count) < want && time_before(jiffies, until))
+		usleep_range(100, 200);
+	return atomic_read(count) >= want;
+}
+
+static void test_arming(void)
+{
+	const enum ib_cq_notify_flags any = IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS;
+	u32 i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < 50; i++)
+		EXPECT_EQ(recv(&b, i, 0, 8), 0);
+	/* one event for one arm */
+	EXPECT_EQ(ib_req_notify_cq(b.cq, any), 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	EXPECT(soon(&b.events, 1));
+	for (i = 0; i < 3; i++)
+		WAIT(&a, i);
+	msleep(50);
+	EXPECT_EQ(atomic_read(&b.events), 1);
+	/* who arms too late is told */
+	EXPECT_EQ(ib_req_notify_cq(b.cq, any), 1);
+	EXPECT(soon(&b.events, 2));
+	for (i = 0; i < 3; i++)
+		WAIT(&b, i);
+	/* only what is solicited */
+	EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_SOLICITED), 0);
+	EXPECT_EQ(send(&a, 3, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT(&a, 3);
+	msleep(50);
+	EXPECT_EQ(atomic_read(&b.events), 2);
+	EXPECT_EQ(send(&a, 4, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | IB_SEND_SOLICITED), 0);
+	EXPECT(soon(&b.events, 3));
+	/* a flush that nothing else tells of */
+	WAIT(&b, 3);
+	WAIT(&b, 4);
+	EXPECT_EQ(ib_req_notify_cq(b.cq, any), 0);
+	EXPECT_EQ(to_state(b.qp, IB_QPS_ERR), 0);
+	EXPECT(soon(&b.events, 4));
+	for (i = 5; i < 50; i++)
+		WAIT_FOR(&b, i, IB_WC_WR_FLUSH_ERR);
+	EXPECT_EQ(ib_req_notify_cq(b.cq, any), 0);
+	EXPECT_EQ(recv(&b, 60, 0, 8), 0);
+	EXPECT(soon(&b.events, 5));
+	WAIT_FOR(&b, 60, IB_WC_WR_FLUSH_ERR);
+out:
+	both_exit();
+}
+
+/* Nothing is lost between polling and arming, whichever pipeline it comes from. */
+static void test_both_pipelines(void)
+{
+	struct end second;
+	u32 i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	second = b;
+	if (qp_init(&second, IB_QPT_RC)) {
+		EXPECT(false);
+		goto out;
+	}
+	EXPECT(second.qp->qp_num / 8 % 2 != b.qp->qp_num / 8 % 2);
+	EXPECT(to_state(second.qp, IB_QPS_ERR) == 0);
+	/* the adapter's hints */
+	NOTHING(&b);
+	NOTHING(&b);
+	for (i = 0; i < 100; i++) {
+		atomic_set(&b.events, 0);
+		EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS), 0);
+		if (i % 2) {
+			EXPECT_EQ(recv(&second, i, 0, 8), 0);
+			EXPECT(soon(&b.events, 1));
+			WAIT_FOR(&second, i, IB_WC_WR_FLUSH_ERR);
+		} else {
+			EXPECT_EQ(recv(&b, i, 0, 8), 0);
+			EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+			EXPECT(soon(&b.events, 1));
+			WAIT(&b, i);
+			WAIT(&a, i);
+		}
+	}
+	EXPECT_EQ(ib_destroy_qp(second.qp), 0);
+out:
+	both_exit();
+}
+
+/* ---- tests: datagrams ---------------------------------------------------------- */
+
+static int send_to(struct end *end, u64 id, struct ib_ah *ah, u32 qpn, struct ib_sge *sge)
+{
+	struct ib_ud_wr wr = {
+		.wr = {
+			.wr_id = id,
+			.sg_list = sge,
+			.num_sge = 1,
+			.opcode = IB_WR_SEND_WITH_IMM,
+			.send_flags = IB_SEND_SIGNALED,
+			.ex.imm_data = cpu_to_be32(0x1000 + id),
+		},
+		.ah = ah,
+		.remote_qpn = qpn,
+		.remote_qkey = QKEY,
+	};
+
+	return ib_post_send(end->qp, &wr.wr, NULL);
+}
+
+/* Address handles are made and destroyed in any context. */
+static struct ib_ah *new_ah(bool sleeping)
+{
+	static DEFINE_SPINLOCK(spin);
+	struct rdma_ah_attr attr;
+	unsigned long flags;
+	struct ib_ah *ah;
+
+	if (fill_address(&attr, self_dev, peer_dev))
+		return ERR_PTR(-ENOENT);
+	if (sleeping)
+		return rdma_create_ah(a.pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+	spin_lock_irqsave(&spin, flags);
+	ah = rdma_create_ah(a.pd, &attr, 0);
+	spin_unlock_irqrestore(&spin, flags);
+	return ah;
+}
+
+static void check_sender(const struct ib_wc *wc)
+{
+	struct net_device *netdev = ib_device_get_netdev(self_dev, 1);
+
+	EXPECT_EQ(wc->wc_flags, IB_WC_GRH | IB_WC_WITH_IMM | IB_WC_WITH_SMAC |
+		  IB_WC_WITH_NETWORK_HDR_TYPE);
+	EXPECT_EQ(wc->network_hdr_type, RDMA_NETWORK_IPV6);
+	EXPECT(ether_addr_equal(wc->smac, netdev->dev_addr));
+	EXPECT_EQ(wc->src_qp, a.qp->qp_num);
+	EXPECT_EQ(wc->byte_len, 540);
+	EXPECT_EQ(be32_to_cpu(wc->ex.imm_data), 0x1001);
+	EXPECT(!memcmp(a.buf, b.buf + 40, 500));
+	dev_put(netdev);
+}
+
+static void test_datagrams(void)
+{
+	struct rdma_ah_attr attr, asked;
+	struct ib_sge sge;
+	struct ib_ah *ah;
+	struct ib_wc wc;
+	u32 i;
+
+	if (both_init(IB_QPT_UD, 0))
+		goto out;
+	for (i = 0; i < 2; i++) {
+		ah = new_ah(i);
+		if (IS_ERR(ah)) {
+			EXPECT_EQ(PTR_ERR(ah), 0);
+			goto out;
+		}
+		EXPECT_EQ(rdma_query_ah(ah, &asked), 0);
+		EXPECT_EQ(fill_address(&attr, self_dev, peer_dev), 0);
+		EXPECT(!memcmp(&asked.grh.dgid, &attr.grh.dgid, sizeof(attr.grh.dgid)));
+		EXPECT(ether_addr_equal(asked.roce.dmac, attr.roce.dmac));
+		fill(a.buf, 500, i);
+		sge = sge_of(&a, 0, 500);
+		EXPECT_EQ(recv(&b, 10, 0, 1000), 0);
+		EXPECT_EQ(send_to(&a, 1, ah, b.qp->qp_num, &sge), 0);
+		WAIT(&a, 1);
+		wc = WAIT(&b, 10);
+		check_sender(&wc);
+		EXPECT_EQ(send(&a, 2, IB_WR_SEND_WITH_INV, 0, 8, 0), -EOPNOTSUPP);
+		rdma_destroy_ah(ah, i ? RDMA_DESTROY_AH_SLEEPABLE : 0);
+	}
+out:
+	both_exit();
+}
+
+/* A send that fails stops the send queue only, and the queue can go on. */
+static void test_send_queue_error(void)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
+	struct ib_sge good, bad;
+	struct ib_ah *ah;
+	u32 i;
+
+	if (both_init(IB_QPT_UD, 0))
+		goto out;
+	ah = new_ah(true);
+	EXPECT(!IS_ERR(ah));
+	if (IS_ERR(ah))
+		goto out;
+	good = sge_of(&a, 0, 100);
+	bad = good;
+	bad.lkey = 0xffffff00;
+	EXPECT_EQ(recv(&a, 50, 0, 1000), 0);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(send_to(&a, 1, ah, b.qp->qp_num, &bad), 0);
+		EXPECT_EQ(send_to(&a, 2, ah, b.qp->qp_num, &good), 0);
+		WAIT_FOR(&a, 1, IB_WC_LOC_PROT_ERR);
+		WAIT_FOR(&a, 2, IB_WC_WR_FLUSH_ERR);
+		/* posted, and not polled when it goes on */
+		EXPECT_EQ(send_to(&a, 3, ah, b.qp->qp_num, &good), 0);
+		EXPECT_EQ(ib_modify_qp(a.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
+		EXPECT_EQ(recv(&b, 10, 0, 1000), 0);
+		EXPECT_EQ(send_to(&a, 4, ah, b.qp->qp_num, &good), 0);
+		WAIT_FOR(&a, 3, IB_WC_WR_FLUSH_ERR);
+		WAIT(&a, 4);
+		WAIT(&b, 10);
+	}
+	NOTHING(&a);
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+out:
+	both_exit();
+}
+
+/* ---- tests that somebody else prepares ------------------------------------------- */
+
+/* The model repeats a completion, or makes it another. */
+static void test_nonsense(void)
+{
+	struct ib_wc wc;
+	u32 i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(recv(&a, 10 + i, 0, 8), 0);
+	EXPECT_EQ(recv(&b, 10, 0, 8), 0);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT(&a, 1);
+	/* sees what came with it, and nothing to report */
+	ib_poll_cq(a.cq, 1, &wc);
+	EXPECT(soon(&a.fatal, 1));
+	EXPECT_EQ(atomic_read(&a.fatal), 1);
+	for (i = 0; i < 5; i++)
+		WAIT_FOR(&a, 10 + i, IB_WC_WR_FLUSH_ERR);
+	EXPECT_EQ(send(&a, 2, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT_FOR(&a, 2, IB_WC_WR_FLUSH_ERR);
+out:
+	both_exit();
+}
+
+/* ---- the files ----------------------------------------------------------------- */
+
+static const struct test {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "sends", test_sends },
+	{ "inline_data", test_inline_data },
+	{ "lists_of_buffers", test_lists_of_buffers },
+	{ "reads_and_writes", test_reads_and_writes },
+	{ "atomics", test_atomics },
+	{ "global_key", test_global_key },
+	{ "registration", test_registration },
+	{ "registration_refused", test_registration_refused },
+	{ "refused_requests", test_refused_requests },
+	{ "refused_objects", test_refused_objects },
+	{ "full_queue", test_full_queue },
+	{ "posting_in_every_state", test_posting_in_every_state },
+	{ "flush", test_flush },
+	{ "drain", test_drain },
+	{ "reset", test_reset },
+	{ "wraps", test_wraps },
+	{ "arming", test_arming },
+	{ "both_pipelines", test_both_pipelines },
+	{ "datagrams", test_datagrams },
+	{ "send_queue_error", test_send_queue_error },
+	{ "nonsense", test_nonsense },
+};
+
+static int run_show(struct seq_file *file, void *unused)
+{
+	const struct test *test = file->private;
+
+	mutex_lock(&lock);
+	out = file;
+	if (self_dev && peer_dev)
+		test->run();
+	else
+		seq_printf(file, "no %s or no %s\n", self_name, peer_name);
+	mutex_unlock(&lock);
+	/* so that it is not run again for the rest of the file */
+	seq_puts(file, "end\n");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(run);
+
+static int add_one(struct ib_device *dev)
+{
+	mutex_lock(&lock);
+	if (!strcmp(dev_name(&dev->dev), self_name))
+		self_dev = dev;
+	if (!strcmp(dev_name(&dev->dev), peer_name))
+		peer_dev = dev;
+	mutex_unlock(&lock);
+	return 0;
+}
+
+static void remove_one(struct ib_device *dev, void *unused)
+{
+	mutex_lock(&lock);
+	if (self_dev == dev)
+		self_dev = NULL;
+	if (peer_dev == dev)
+		peer_dev = NULL;
+	mutex_unlock(&lock);
+}
+
+static struct ib_client client = {
+	.name = "dvq_verbs_test",
+	.add = add_one,
+	.remove = remove_one,
+};
+
+static struct dentry *dir;
+
+static int __init verbs_test_init(void)
+{
+	u32 i;
+	int ret;
+
+	ret = ib_register_client(&client);
+	if (ret)
+		return ret;
+	dir = debugfs_create_dir("dvq_verbs_test", NULL);
+	for (i = 0; i < ARRAY_SIZE(tests); i++)
+		debugfs_create_file(tests[i].name, 0400, dir, (void *)&tests[i], &run_fops);
+	return 0;
+}
+
+static void __exit verbs_test_exit(void)
+{
+	debugfs_remove(dir);
+	ib_unregister_client(&client);
+}
+
+module_init(verbs_test_init);
+module_exit(verbs_test_exit);
+
+MODULE_DESCRIPTION("Tests of the kernel's verbs");
+MODULE_LICENSE("GPL");
