@@ -973,7 +973,8 @@ static void test_both_pipelines(void)
 		goto out;
 	}
 	EXPECT(second.qp->qp_num / 8 % 2 != b.qp->qp_num / 8 % 2);
-	EXPECT(to_state(second.qp, IB_QPS_ERR) == 0);
+	EXPECT_EQ(to_init(second.qp), 0);
+	EXPECT_EQ(to_state(second.qp, IB_QPS_ERR), 0);
 	/* the adapter's hints */
 	NOTHING(&b);
 	NOTHING(&b);

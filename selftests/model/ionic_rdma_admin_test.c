@@ -510,6 +510,8 @@ TEST(queue_pairs_out_of_rule)
 	} while (0)
 	QP_MUST(qp, htole32(64), IONIC_AQ_BAD_INDEX, "not one of 64");
 	QP_MUST(type, IONIC_QPT_RD, IONIC_AQ_BAD_TYPE, "type 2");
+	QP_MUST(qp, htole32(IONIC_QPN_SMI), IONIC_AQ_BAD_INDEX, "0 is nobody's");
+	QP_MUST(qp, htole32(IONIC_QPN_GSI), IONIC_AQ_BAD_INDEX, "1 for datagrams");
 	QP_MUST(flags, htobe32(IONIC_QP_REMOTE_WRITE), IONIC_AQ_BAD_ATTR, "flags 0x1");
 	QP_MUST(pid, htole16(16), IONIC_AQ_BAD_ATTR, "page 16 of 16");
 	QP_MUST(sq.cq, htole32(9), IONIC_AQ_BAD_INDEX, "CQ 9 does not exist");

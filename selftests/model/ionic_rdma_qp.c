@@ -201,6 +201,10 @@ static enum ionic_aq_status check_create(struct ionic *ionic, const struct ionic
 	if (cmd->type != IONIC_QPT_RC && cmd->type != IONIC_QPT_UC && cmd->type != IONIC_QPT_UD)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_TYPE, "type %u is not offered",
 				       cmd->type);
+	if (id == IONIC_QPN_SMI ||
+	    (id == IONIC_QPN_GSI && (cmd->type != IONIC_QPT_UD || le16toh(cmd->pid))))
+		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_INDEX, "QP %u is not for that: 0 "
+				       "is nobody's, 1 for datagrams of the kernel", id);
 	if (be32toh(cmd->flags) & ~FLAGS_CREATE)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "flags 0x%x, known are 0x%x",
 				       be32toh(cmd->flags), FLAGS_CREATE);
