@@ -14,7 +14,7 @@ need_adapter ionic
 modprobe rdma_ucm 2> /dev/null || skip_all 'no rdma_ucm: the kernel was built without it'
 pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
 self_netdev=$(netdev_of "$self") peer_netdev=$(netdev_of "$peer")
-server=10.78.0.2 server6=fd00:78::2
+there=10.78.0.2 there6=fd00:78::2
 
 # as it was before
 restore()
@@ -31,8 +31,8 @@ trap restore EXIT
 ip link set "$peer_netdev" netns dvq-peer
 ip address add 10.78.0.1/24 dev "$self_netdev"
 ip address add fd00:78::1/64 dev "$self_netdev" nodad
-ip -n dvq-peer address add $server/24 dev "$peer_netdev"
-ip -n dvq-peer address add $server6/64 dev "$peer_netdev" nodad
+ip -n dvq-peer address add "$there/24" dev "$peer_netdev"
+ip -n dvq-peer address add "$there6/64" dev "$peer_netdev" nodad
 ip -n dvq-peer link set lo up
 ip -n dvq-peer link set "$peer_netdev" up
 
@@ -55,7 +55,7 @@ soon()
 
 reaches()
 {
-	ping -c 1 -W 2 $server > /dev/null && ping -c 1 -W 2 $server6 > /dev/null
+	ping -c 1 -W 2 "$there" > /dev/null && ping -c 1 -W 2 "$there6" > /dev/null
 }
 
 has_gid()
@@ -74,7 +74,7 @@ listens()
 
 idle()
 {
-	[ -z "$(rdma resource show cm_id | grep -v 'state LISTEN')" ] &&
+	! rdma resource show cm_id | grep -qv 'state LISTEN' &&
 		! rdma resource show qp | grep -q 'type RC\|type UD'
 }
 
@@ -125,7 +125,7 @@ test_there_is_one_gsi()
 # nobody listens: a rejection is a datagram there and one back
 test_rejected()
 {
-	timeout "$limit" rping -c -a $server -p 7999 -C 1 > "$work/client" 2>&1 &&
+	timeout "$limit" rping -c -a "$there" -p 7999 -C 1 > "$work/client" 2>&1 &&
 		fail 'connected to a port that nobody listens on'
 	expect_output client REJECTED
 	soon 20 idle || fail 'something is left behind'
@@ -139,35 +139,35 @@ rping_pair()
 	expect_output client 'ESTABLISHED\|ping data'
 }
 
-test_rping() { rping_pair $server -v -V -C 20; }
-test_rping_ipv6() { rping_pair $server6 -v -V -C 20; }
-test_rping_large() { rping_pair $server -v -V -C 5 -S 65000; }
-test_rping_own_queue_pair() { rping_pair $server -q -v -V -C 10; }
+test_rping() { rping_pair "$there" -v -V -C 20; }
+test_rping_ipv6() { rping_pair "$there6" -v -V -C 20; }
+test_rping_large() { rping_pair "$there" -v -V -C 5 -S 65000; }
+test_rping_own_queue_pair() { rping_pair "$there" -q -v -V -C 10; }
 
 test_send_between_rdma_server_and_client()
 {
-	cm_pair rdma_server -p 7461 -- rdma_client -s $server -p 7461
+	cm_pair rdma_server -p 7461 -- rdma_client -s "$there" -p 7461
 	expect_output client 'rdma_client: end 0'
 	expect_output server 'rdma_server: end 0'
 }
 
 test_many_connections()
 {
-	cm_pair ucmatose -b $server -c 20 -C 10 -S 2000 -- ucmatose -s $server -c 20 -C 10 -S 2000
+	cm_pair ucmatose -b "$there" -c 20 -C 10 -S 2000 -- ucmatose -s "$there" -c 20 -C 10 -S 2000
 	expect_output client 'return status 0'
 	expect_output server 'return status 0'
 }
 
 test_datagrams()
 {
-	cm_pair udaddy -b $server -c 4 -C 10 -S 1000 -- udaddy -s $server -c 4 -C 10 -S 1000
+	cm_pair udaddy -b "$there" -c 4 -C 10 -S 1000 -- udaddy -s "$there" -c 4 -C 10 -S 1000
 	expect_output client 'return status 0'
 	expect_output server 'return status 0'
 }
 
 test_rsockets()
 {
-	cm_pair rstream -b $server -I 100 -S 5000 -T v -- rstream -s $server -I 100 -S 5000 -T v
+	cm_pair rstream -b "$there" -I 100 -S 5000 -T v -- rstream -s "$there" -I 100 -S 5000 -T v
 	expect_output client '4[.0-9]*k\|5000'
 }
 
@@ -175,7 +175,7 @@ test_rsockets()
 
 cm_perftest()
 {
-	cm_pair "$@" -R -F -n 100 -- "$@" -R -F -n 100 $server
+	cm_pair "$@" -R -F -n 100 -- "$@" -R -F -n 100 "$there"
 }
 
 test_perftest_send() { cm_perftest ib_send_bw -s 5000; }
@@ -194,10 +194,10 @@ connected()
 # one side is killed: the other hears of it
 test_disconnect()
 {
-	timeout "$limit" ip netns exec dvq-peer rping -s -a $server -v > "$work/server" 2>&1 &
+	timeout "$limit" ip netns exec dvq-peer rping -s -a "$there" -v > "$work/server" 2>&1 &
 	server_pid=$!
 	soon 20 listens || fail 'the server does not listen'
-	rping -c -a $server -v > "$work/client" 2>&1 &
+	rping -c -a "$there" -v > "$work/client" 2>&1 &
 	soon 20 connected || fail 'no connection'
 	kill -KILL $!
 	wait $! 2> /dev/null
@@ -216,7 +216,7 @@ test_another_address()
 	before=$(cat "/sys/class/net/$self_netdev/address")
 	ip link set "$self_netdev" address 02:00:00:00:78:78
 	soon 10 reaches || fail 'no answer under another address'
-	rping_pair $server -v -V -C 3
+	rping_pair "$there" -v -V -C 3
 	ip link set "$self_netdev" address "$before"
 	soon 10 reaches || fail 'no answer under the first address'
 }
@@ -231,26 +231,26 @@ test_driver_taken_away()
 {
 	local driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma device client
 
-	[ -d $driver ] || { skip 'for dvq_ionic only'; return; }
+	[ -d "$driver" ] || { skip 'for dvq_ionic only'; return; }
 	device=$(basename "/sys/bus/pci/devices/$pci"/ionic.rdma.*)
-	timeout "$limit" ip netns exec dvq-peer rping -s -a $server -v > "$work/server" 2>&1 &
+	timeout "$limit" ip netns exec dvq-peer rping -s -a "$there" -v > "$work/server" 2>&1 &
 	server_pid=$!
 	soon 20 listens || fail 'the server does not listen'
-	timeout "$limit" rping -c -a $server -v > "$work/client" 2>&1 &
+	timeout "$limit" rping -c -a "$there" -v > "$work/client" 2>&1 &
 	client=$!
 	soon 20 connected || fail 'no connection'
 	timeout 60 bash -c "echo $device > $driver/unbind" || fail 'removal hangs'
 	! rdma_device || fail 'the RDMA device is still there'
 	soon 30 grep -q 'DEVICE_REMOVAL\|device removal' "$work/client" ||
 		fail 'the client has not heard of the removal'
-	kill -TERM $client $server_pid 2> /dev/null
-	wait $client $server_pid
+	kill -TERM "$client" "$server_pid" 2> /dev/null
+	wait "$client" "$server_pid"
 	server_pid=''
-	echo "$device" > $driver/bind
+	echo "$device" > "$driver"/bind
 	soon 20 rdma_device || { fail 'the RDMA device does not come back'; return; }
 	self=$(ls "/sys/bus/pci/devices/$pci/infiniband")
 	soon 10 has_gid "$self" ffff:0a4e:0001 || fail 'no GID for the IPv4 address'
-	rping_pair $server -v -V -C 3
+	rping_pair "$there" -v -V -C 3
 }
 
 test_no_violation()

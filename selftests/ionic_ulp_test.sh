@@ -52,10 +52,10 @@ target_up()
 
 target_down()
 {
-	rm -f $target/ports/78/subsystems/dvq
-	rmdir $target/ports/78
-	echo 0 > $target/subsystems/dvq/namespaces/1/enable
-	rmdir $target/subsystems/dvq/namespaces/1 $target/subsystems/dvq
+	rm -f "$target"/ports/78/subsystems/dvq
+	rmdir "$target"/ports/78
+	echo 0 > "$target"/subsystems/dvq/namespaces/1/enable
+	rmdir "$target"/subsystems/dvq/namespaces/1 "$target"/subsystems/dvq
 }
 
 # ---- the host ----------------------------------------------------------------
@@ -65,7 +65,8 @@ controller()
 	local subsystem
 
 	for subsystem in /sys/class/nvme/nvme*/subsysnqn; do
-		[ -f "$subsystem" ] && [ "$(cat "$subsystem")" = dvq ] || continue
+		[ -f "$subsystem" ] || continue
+		[ "$(cat "$subsystem")" = dvq ] || continue
 		subsystem=${subsystem%/subsysnqn}
 		echo "${subsystem##*/}"
 	done
@@ -109,7 +110,7 @@ restore()
 
 	name=$(controller)
 	[ -z "$name" ] || echo 1 > "/sys/class/nvme/$name/delete_controller"
-	[ ! -d $target/subsystems/dvq ] || target_down
+	[ ! -d "$target"/subsystems/dvq ] || target_down
 	ip address del 10.78.0.1/24 dev "$netdev" 2> /dev/null
 	rmmod brd
 	rm -rf "$work"
@@ -255,13 +256,13 @@ test_driver_taken_away()
 {
 	local device
 
-	[ -d $auxiliary_driver ] || { skip 'for dvq_ionic only'; return; }
+	[ -d "$auxiliary_driver" ] || { skip 'for dvq_ionic only'; return; }
 	device=$(basename "/sys/bus/pci/devices/$pci"/ionic.rdma.*)
 	start_busy
 	timeout 60 bash -c "echo $device > $auxiliary_driver/unbind" || fail 'removal hangs'
 	! rdma_device || fail 'the RDMA device is still there'
 	stop_busy
-	echo "$device" > $auxiliary_driver/bind
+	echo "$device" > "$auxiliary_driver"/bind
 	expect_works
 }
 
@@ -280,15 +281,15 @@ test_failure()
 	local name
 
 	model_present || { skip "needs the modelled adapter's control channel"; return; }
-	[ -d $auxiliary_driver ] || { skip 'for dvq_ionic only'; return; }
+	[ -d "$auxiliary_driver" ] || { skip 'for dvq_ionic only'; return; }
 	name=$(model_name)
 	start_busy
 	model "$name" inject op=stats_vals action=drop > /dev/null
 	cat "/sys/class/infiniband/$self/ports/1/hw_counters/"* > /dev/null 2>&1
 	stop_busy
 	model "$name" inject clear > /dev/null
-	basename "/sys/bus/pci/devices/$pci"/ionic.rdma.* > $auxiliary_driver/unbind
-	basename "/sys/bus/pci/devices/$pci"/ionic.rdma.* > $auxiliary_driver/bind
+	basename "/sys/bus/pci/devices/$pci"/ionic.rdma.* > "$auxiliary_driver"/unbind
+	basename "/sys/bus/pci/devices/$pci"/ionic.rdma.* > "$auxiliary_driver"/bind
 	expect_works
 }
 
