@@ -68,6 +68,29 @@ test_completion_that_makes_no_sense()
 	run sends
 }
 
+# An address handle is asked for in atomic context and never answered: everything ends.
+test_address_handle_without_answer()
+{
+	local device driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma pci tries=100
+
+	model_present || { skip "needs the modelled adapter's control channel"; return; }
+	[ -d "$driver" ] || { skip 'for dvq_ionic only'; return; }
+	pci=$(readlink -f "/sys/class/infiniband/$self/device")
+	device=$(basename "$pci"/ionic.rdma.*)
+	model "$(model_name)" inject op=create_ah action=drop > /dev/null
+	run unanswered
+	model "$(model_name)" inject clear > /dev/null
+	echo "$device" > "$driver/unbind"
+	echo "$device" > "$driver/bind"
+	until [ -d "$pci/infiniband/$self" ]; do
+		tries=$((tries - 1))
+		[ "$tries" -gt 0 ] || { fail "$self does not come back"; return; }
+		sleep 0.1
+	done
+	port_up "$self"
+	run sends
+}
+
 test_no_violation()
 {
 	expect_no_violation

@@ -1151,6 +1151,36 @@ out:
 	both_exit();
 }
 
+/* The model never answers: who must not sleep waits for two seconds, and the device is done. */
+static void test_unanswered(void)
+{
+	const struct ib_cq_init_attr cq_attr = { .cqe = 1 };
+	unsigned long until = jiffies + 10 * HZ;
+	struct ib_cq *cq = NULL;
+	struct ib_ah *ah;
+
+	if (end_init(&a, self_dev, 0) || qp_init(&a, IB_QPT_UD)) {
+		EXPECT(false);
+		goto out;
+	}
+	EXPECT_EQ(to_init(a.qp), 0);
+	EXPECT_EQ(recv(&a, 1, 0, 100), 0);
+	ah = new_ah(false);
+	EXPECT_EQ(PTR_ERR_OR_ZERO(ah), -ETIMEDOUT);
+	WAIT_FOR(&a, 1, IB_WC_WR_FLUSH_ERR);
+	while (!IS_ERR(cq) && time_before(jiffies, until)) {
+		if (cq)
+			ib_destroy_cq(cq);
+		msleep(50);
+		cq = ib_create_cq(self_dev, on_completion, NULL, &a, &cq_attr);
+	}
+	EXPECT_EQ(PTR_ERR_OR_ZERO(cq), -ENODEV);
+	EXPECT_EQ(PTR_ERR_OR_ZERO(new_ah(false)), -ENODEV);
+	EXPECT_EQ(to_state(a.qp, IB_QPS_ERR), 0);
+out:
+	end_exit(&a);
+}
+
 /* ---- the files ----------------------------------------------------------------- */
 
 static const struct test {
@@ -1178,6 +1208,7 @@ static const struct test {
 	{ "datagrams", test_datagrams },
 	{ "send_queue_error", test_send_queue_error },
 	{ "nonsense", test_nonsense },
+	{ "unanswered", test_unanswered },
 };
 
 static int run_show(struct seq_file *file, void *unused)
