@@ -165,11 +165,8 @@ test_datagrams()
 	expect_output server 'return status 0'
 }
 
-test_rsockets()
-{
-	cm_pair rstream -b "$there" -I 100 -S 5000 -T v -- rstream -s "$there" -I 100 -S 5000 -T v
-	expect_output client '4[.0-9]*k\|5000'
-}
+# Not rsockets: rstream hangs. It waits for an event after arming, without the poll or post with which libionic
+# rings (Documentation/selftests.rst).
 
 # ---- perftest ----------------------------------------------------------------
 

@@ -219,7 +219,9 @@ ADAPTER_TEST(placement_on_ionic)
 		SKIP("is about ionic");
 	ask("placement", text, sizeof(text));
 	CHECK_CONTAINS(text, "modes: send queues on, receive queues explicit");
-	CHECK_CONTAINS(text, "has no QPs");
+	/* the connection manager's, and no other */
+	CHECK_CONTAINS(text, "QP 1 GSI [ib_core]\n  send queue     host memory, ");
+	CHECK(!strstr(strstr(text, "QP ") + 1, "\nQP "));
 	REQUIRE(!dvq_device_query(self->context, &info, sizeof(info)));
 	if (info.cmb_bytes)
 		snprintf(want, sizeof(want), "controller memory: %" PRIu64 " bytes, %" PRIu64 " free",
