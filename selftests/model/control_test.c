@@ -160,7 +160,8 @@ TEST(stats)
 	struct guest g;
 
 	set_up();
-	CHECK_STR(ask("tiny0 stats"), "ok resets=1 dma_reads=0 dma_writes=0 dma_bytes=0 "
+	CHECK_STR(ask("tiny0 stats"), "ok resets=1 net_sent=0 net_received=0 net_dropped=0 "
+		  "dma_reads=0 dma_writes=0 dma_bytes=0 "
 		  "dma_faults=0 irqs=0 irqs_dropped=0 trapped_reads=0 trapped_writes=0");
 	guest_open(&g);
 	REQUIRE(guest_boot(&g, tiny_model.socket[0]));
@@ -171,12 +172,14 @@ TEST(stats)
 	/* the last step of the job, raising an interrupt nobody takes, may be under way */
 	engine_lock();
 	engine_unlock();
-	CHECK_STR(ask("tiny0 stats"), "ok resets=1 dma_reads=1 dma_writes=2 dma_bytes=132 "
+	CHECK_STR(ask("tiny0 stats"), "ok resets=1 net_sent=0 net_received=0 net_dropped=0 "
+		  "dma_reads=1 dma_writes=2 dma_bytes=132 "
 		  "dma_faults=0 irqs=0 irqs_dropped=1 trapped_reads=2 trapped_writes=1");
 	guest_close(&g);
 	for (int tries = 0; tries < 5000 && !strstr(ask("tiny0 list"), "detached"); tries++)
 		usleep(1000);
-	CHECK_STR(ask("tiny0 stats"), "ok resets=2 dma_reads=1 dma_writes=2 dma_bytes=132 "
+	CHECK_STR(ask("tiny0 stats"), "ok resets=2 net_sent=0 net_received=0 net_dropped=0 "
+		  "dma_reads=1 dma_writes=2 dma_bytes=132 "
 		  "dma_faults=0 irqs=0 irqs_dropped=1 trapped_reads=2 trapped_writes=1");
 	tear_down();
 }

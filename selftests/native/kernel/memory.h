@@ -23,6 +23,8 @@ typedef uint8_t u8;
 typedef u64 dma_addr_t;
 
 #define GFP_KERNEL		0
+#define __GFP_ZERO		1
+#define __GFP_NOWARN		2
 #define cpu_to_le64(x)		htole64(x)
 #define cpu_to_le32(x)		htole32(x)
 #define le64_to_cpu(x)		le64toh(x)
@@ -63,7 +65,8 @@ static inline void kfree(const void *mem)
 #define kzalloc(bytes, flags)		kernel_zalloc(8, bytes)
 #define kcalloc(n, bytes, flags)	kernel_zalloc(8, (n) * (bytes))
 #define kvcalloc(n, bytes, flags)	kernel_zalloc(8, (n) * (bytes))
-#define vzalloc(bytes)			kernel_zalloc(PAGE_SIZE, bytes)
+/* always of zeros, as nobody asks for less */
+#define __vmalloc(bytes, flags)		((void)(flags), kernel_zalloc(PAGE_SIZE, bytes))
 #define kvfree(mem)			kfree(mem)
 
 /* A page is where it begins: of vmalloc memory each lies anywhere. */
