@@ -75,16 +75,21 @@ static struct ibv_device *by_name(struct ibv_device **list, const char *name)
 	return *list;
 }
 
+/* by name: the order of the list is nobody's, and another one when a driver has let go and come back */
 static struct ibv_device *next_of(struct ibv_device **list, enum adapter_kind kind,
 				  const struct ibv_device *but)
 {
+	struct ibv_device *first_device = NULL;
+
 	for (; *list; list++) {
 		enum adapter_kind found = kind_of(*list);
 
-		if (*list != but && found && (found == kind || kind == ADAPTER_ANY))
-			return *list;
+		if (*list == but || !found || (found != kind && kind != ADAPTER_ANY))
+			continue;
+		if (!first_device || strcmp((*list)->name, first_device->name) < 0)
+			first_device = *list;
 	}
-	return NULL;
+	return first_device;
 }
 
 static const char *kind_name(enum adapter_kind kind)
