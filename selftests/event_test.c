@@ -379,7 +379,8 @@ ADAPTER_TEST(none_lost_between_poll_and_arm)
 	CHECK_STR(failure ? (char *)failure : "", "");
 	CHECK_EQ(received, STREAM);
 	printf("# %u events for %u completions\n", events, received);
-	CHECK(events <= STREAM + 1);
+	/* one when it is written, and one at once for an arm that was told before it was polled */
+	CHECK(events <= 2 * STREAM + 1);
 }
 
 /* ---- several CQs --------------------------------------------------------- */

@@ -580,7 +580,10 @@ bool fuzz_can_succeed(const struct adapter *adapter, const struct fuzz_type *typ
 {
 	unsigned int never = adapter->kind == ADAPTER_EFA ? FUZZ_NOT_EFA : FUZZ_NOT_IONIC;
 
-	never |= kernel_is_new() ? FUZZ_OLD : FUZZ_NEW;
+	if (!kernel_is_new())
+		never |= FUZZ_NEW;
+	else if (adapter->kind == ADAPTER_EFA)
+		never |= FUZZ_KERNEL_CQS;
 	return !(type->flags & never);
 }
 

@@ -242,9 +242,9 @@ struct fuzz_call {
 #define FUZZ_EITHER	8
 /* answers a file, which has to be closed */
 #define FUZZ_MAKES_FILE	16
-/* only since Linux 7.2, only before */
+/* only since Linux 7.2; since then only of drivers that have CQs of the kernel's own, too */
 #define FUZZ_NEW	32
-#define FUZZ_OLD	64
+#define FUZZ_KERNEL_CQS	64
 /* the adapter is asked, which takes long */
 #define FUZZ_DEVICE_HEARS	128
 

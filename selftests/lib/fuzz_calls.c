@@ -1605,9 +1605,8 @@ const struct fuzz_type fuzz_types[] = {
 	CALL(dealloc_pd, 3, HEARD, ENDS(PD, done_destroy_pd)),
 	CALL(destroy_pd, 3, HEARD, ENDS(PD, done_destroy_pd)),
 
-	/* newer kernels offer them only with drivers that have CQs of the kernel's own, too */
-	CALL(old_create_cq, 4, HEARD | FUZZ_OLD, MAKES(CQ, done_old_create_cq)),
-	CALL(ex_create_cq, 4, HEARD | FUZZ_OLD, MAKES(CQ, done_old_create_cq)),
+	CALL(old_create_cq, 4, HEARD | FUZZ_KERNEL_CQS, MAKES(CQ, done_old_create_cq)),
+	CALL(ex_create_cq, 4, HEARD | FUZZ_KERNEL_CQS, MAKES(CQ, done_old_create_cq)),
 	CALL(create_cq, 16, HEARD, MAKES(CQ, done_create_cq)),
 	CALL(old_destroy_cq, 4, HEARD, ENDS(CQ, done_destroy_cq)),
 	CALL(destroy_cq, 4, HEARD, ENDS(CQ, done_destroy_cq)),
