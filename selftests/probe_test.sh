@@ -64,8 +64,10 @@ recover()
 # refused WANTED-MESSAGE RESETS FAULT...: the fault is a request to the model
 refused()
 {
-	local message=$1 resets=$2 before have
+	local message=$1 resets=$2 before have reason=3
 
+	# an init error, unless the device was given up before: for a command that it did not answer
+	[ "$message" != 'Timer expired' ] || reason=2
 	shift 2
 	echo "$pci" > "$driver"/unbind || { fail 'unbinding failed'; return; }
 	before=$(stat "$name" resets)
@@ -74,7 +76,7 @@ refused()
 	[ "$have" = "$message" ] || fail "with '$*': '${have:-success}', wanted '$message'"
 	equal "with '$*': resets" "$(($(stat "$name" resets) - before))" "$resets"
 	# the second one, after a failure, says that it was one
-	[ "$resets" != 2 ] || equal "with '$*': reason" "$(stat "$name" reset_reason)" 3
+	[ "$resets" != 2 ] || equal "with '$*': reason" "$(stat "$name" reset_reason)" "$reason"
 	check_quiet
 }
 
