@@ -15,6 +15,7 @@
 
 #include "lib/efa_test.h"
 #include "lib/memory.h"
+#include "lib/pci.h"
 #include "lib/uverbs.h"
 
 #define GONE_MS		(2000 * lab_slow())	/* until the driver notices that nobody is there */
@@ -25,28 +26,6 @@ static uint8_t memory[PAGE] __attribute__((aligned(4096)));
 /* ---- the driver lets go and comes back -------------------------------------------------------- */
 
 #define DRIVER	"/sys/bus/pci/drivers/dvq_efa"
-
-static void pci_name(char *name, size_t size)
-{
-	char path[PATH_MAX + 16], target[PATH_MAX];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/device", self->device->ibdev_path);
-	len = readlink(path, target, sizeof(target) - 1);
-	LAB_NEED(len > 0, "%s: %s", path, strerror(errno));
-	target[len] = 0;
-	snprintf(name, size, "%s", strrchr(target, '/') + 1);
-}
-
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
 
 static bool has_interrupts(const char *pci)
 {
@@ -64,22 +43,22 @@ static bool has_interrupts(const char *pci)
 /* The last thing that is undone: nothing of the test is open any more. */
 static int revive(void *unused)
 {
-	char pci[64], why[256];
+	char pci[PCI_NAME], why[256];
 	uint64_t start;
 
 	(void)unused;
-	pci_name(pci, sizeof(pci));
+	pci_name(self, pci);
 	CHECK(has_interrupts(pci));
 	adapters_close();
 	start = now_ms();
-	CHECK(write_file(DRIVER "/unbind", pci));
+	CHECK(sysfs_write(DRIVER "/unbind", pci));
 	CHECK(now_ms() - start < 5000 * lab_slow());
 	CHECK(!has_interrupts(pci));
 	model_ask(self->model, "back");
 	model_ask(self->model, "inject clear");
 	model_ask(self->model, "reset stuck=none");
 	model_ask(self->model, "ready 1");
-	LAB_NEED(write_file(DRIVER "/bind", pci), "binding again: %s", strerror(errno));
+	LAB_NEED(sysfs_write(DRIVER "/bind", pci), "binding again: %s", strerror(errno));
 	LAB_NEED(adapters_find(ADAPTER_EFA, why, sizeof(why)), "%s", why);
 	adapters_open();
 	CHECK(has_interrupts(pci));
@@ -522,21 +501,21 @@ EFA_TEST(gone_while_it_is_unbound)
 		"destroy_qp", "destroy_cq", "dereg_mr", "dealloc_uar", "destroy_eq", "reg_read",
 		"reg_read nth=3",
 	};
-	char pci[64];
+	char pci[PCI_NAME];
 
 	allow_seconds(600);
 	for (unsigned int i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
 		uint64_t start;
 
 		bench_new();
-		pci_name(pci, sizeof(pci));
+		pci_name(self, pci);
 		model_ask(self->model, "inject op=%s action=gone", points[i]);
 		start = now_ms();
-		CHECK(write_file(DRIVER "/unbind", pci));
+		CHECK(sysfs_write(DRIVER "/unbind", pci));
 		CHECK(now_ms() - start < 2 * GONE_MS);
 		model_ask(self->model, "back");
 		model_ask(self->model, "inject clear");
-		CHECK(write_file(DRIVER "/bind", pci));
+		CHECK(sysfs_write(DRIVER "/bind", pci));
 		lab_drop_all();
 	}
 }
@@ -566,13 +545,13 @@ EFA_TEST(reset_fails_too)
 		"inject op=reg_read count=1000 action=corrupt",
 		"inject op=reg_read count=1000 action=fail status=0xffffffff",
 	};
-	char pci[64];
+	char pci[PCI_NAME];
 
 	allow_seconds(600);
 	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct bench bench = bench_new();
 
-		pci_name(pci, sizeof(pci));
+		pci_name(self, pci);
 		CHECK(bus_master(pci));
 		model_ask(self->model, "inject op=alloc_pd action=drop");
 		model_ask(self->model, "%s", faults[i]);
@@ -589,19 +568,19 @@ EFA_TEST(reset_fails_at_unbinding)
 	static const char *const faults[] = {
 		"reset stuck=off", "reset stuck=on", "inject op=reg_read count=1000 action=drop",
 	};
-	char pci[64];
+	char pci[PCI_NAME];
 
 	allow_seconds(300);
 	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		bench_new();
-		pci_name(pci, sizeof(pci));
+		pci_name(self, pci);
 		model_ask(self->model, "%s", faults[i]);
-		CHECK(write_file(DRIVER "/unbind", pci));
+		CHECK(sysfs_write(DRIVER "/unbind", pci));
 		CHECK(!bus_master(pci));
 		CHECK(!has_interrupts(pci));
 		model_ask(self->model, "inject clear");
 		model_ask(self->model, "reset stuck=none");
-		CHECK(write_file(DRIVER "/bind", pci));
+		CHECK(sysfs_write(DRIVER "/bind", pci));
 		lab_drop_all();
 	}
 }
@@ -675,18 +654,18 @@ EFA_TEST(f79_gone_and_closed)
 EFA_TEST(f79_gone_and_unbound)
 {
 	struct bench bench = bench_new();
-	char pci[64];
+	char pci[PCI_NAME];
 	uint64_t start;
 	uint32_t pd;
 
-	pci_name(pci, sizeof(pci));
+	pci_name(self, pci);
 	model_ask(self->model, "gone");
 	start = now_ms();
-	CHECK(write_file(DRIVER "/unbind", pci));
+	CHECK(sysfs_write(DRIVER "/unbind", pci));
 	CHECK(now_ms() - start < GONE_MS);
 	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
 	model_ask(self->model, "back");
-	CHECK(write_file(DRIVER "/bind", pci));
+	CHECK(sysfs_write(DRIVER "/bind", pci));
 }
 
 static void wait_for_driver(const char *pci)
@@ -703,20 +682,20 @@ static void wait_for_driver(const char *pci)
 EFA_TEST(f79_pulled_out)
 {
 	struct bench bench = bench_new();
-	char pci[64], path[PATH_MAX];
+	char pci[PCI_NAME], path[PATH_MAX];
 	uint64_t start;
 	uint32_t pd;
 
-	pci_name(pci, sizeof(pci));
+	pci_name(self, pci);
 	model_ask(self->model, "gone");
 	start = now_ms();
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci);
-	CHECK(write_file(path, "1"));
+	CHECK(sysfs_write(path, "1"));
 	CHECK(now_ms() - start < GONE_MS);
 	CHECK(access(path, F_OK));
 	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
 	model_ask(self->model, "back");
-	CHECK(write_file("/sys/bus/pci/rescan", "1"));
+	CHECK(sysfs_write("/sys/bus/pci/rescan", "1"));
 	wait_for_driver(pci);
 }
 
@@ -752,12 +731,12 @@ EFA_TEST(reset_by_sysfs)
 {
 	struct bench bench = bench_new();
 	struct model_stats now;
-	char pci[64], path[PATH_MAX];
+	char pci[PCI_NAME], path[PATH_MAX];
 	uint32_t pd;
 
-	pci_name(pci, sizeof(pci));
+	pci_name(self, pci);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", pci);
-	CHECK(write_file(path, "1"));
+	CHECK(sysfs_write(path, "1"));
 	CHECK(device_fatal(self->context));
 	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
 	/* everything was given back in order before */
@@ -772,14 +751,14 @@ EFA_TEST(reset_by_sysfs)
 EFA_TEST(dead_and_reset_by_sysfs)
 {
 	struct bench bench = bench_new();
-	char pci[64], path[PATH_MAX];
+	char pci[PCI_NAME], path[PATH_MAX];
 	struct model_stats now;
 
 	model_ask(self->model, "inject op=alloc_pd action=drop");
 	CHECK_EQ(pd_once(&bench), -ETIME);
-	pci_name(pci, sizeof(pci));
+	pci_name(self, pci);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", pci);
-	CHECK(write_file(path, "1"));
+	CHECK(sysfs_write(path, "1"));
 	CHECK(has_interrupts(pci));
 	model_stats(self->model, &now);
 	CHECK(model_stat(&now, "eq") > 0);
@@ -790,18 +769,18 @@ EFA_TEST(unbound)
 {
 	struct bench bench = bench_new();
 	struct model_stats now;
-	char pci[64];
+	char pci[PCI_NAME];
 	uint32_t pd;
 
-	pci_name(pci, sizeof(pci));
-	CHECK(write_file(DRIVER "/unbind", pci));
+	pci_name(self, pci);
+	CHECK(sysfs_write(DRIVER "/unbind", pci));
 	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
 	expect_reset(&bench);
 	CHECK_EQ(reset_reason(), 0);
 	/* through their commands, not by the reset alone */
 	model_stats(self->model, &now);
 	CHECK_EQ(model_delta(self->model, &bench.before, "admin_destroy_qp"), 1);
-	CHECK(write_file(DRIVER "/bind", pci));
+	CHECK(sysfs_write(DRIVER "/bind", pci));
 }
 
 EFA_TEST_MAIN

@@ -150,12 +150,7 @@ test_module_not_loaded()
 # after the driver has come again
 expect_again()
 {
-	local tries=100
-
-	until [ -d "/sys/bus/pci/devices/$pci/infiniband" ] || [ "$tries" = 0 ]; do
-		tries=$((tries - 1))
-		sleep 0.1
-	done
+	soon 10 test -d "/sys/bus/pci/devices/$pci/infiniband"
 	for self in /sys/bus/pci/devices/*/infiniband/*; do
 		port_up "${self##*/}"
 	done
@@ -312,28 +307,24 @@ test_device_does_not_answer()
 	expect_again
 }
 
+has_rdma_side()
+{
+	compgen -G "/sys/bus/pci/devices/$pci/ionic.rdma.*" > /dev/null
+}
+
 has_no_rdma_side()
 {
-	! compgen -G "/sys/bus/pci/devices/$pci/ionic.rdma.*" > /dev/null
+	! has_rdma_side
 }
 
 test_firmware_down()
 {
-	local tries=200
-
 	[ "$kind" = ionic ] || { skip 'is about ionic'; return; }
 	model "$name" fw down > /dev/null
-	until has_no_rdma_side || [ "$tries" = 0 ]; do
-		tries=$((tries - 1))
-		sleep 0.1
-	done
+	soon 20 has_no_rdma_side
 	names ethernet 'offers no RDMA side'
 	model "$name" fw up > /dev/null
-	tries=200
-	while has_no_rdma_side && [ "$tries" != 0 ]; do
-		tries=$((tries - 1))
-		sleep 0.1
-	done
+	soon 20 has_rdma_side
 	[ ! -d "/sys/module/$driver" ] || expect_again
 }
 

@@ -41,18 +41,6 @@ in_peer()
 	ip netns exec dvq-peer "$@"
 }
 
-# soon SECONDS COMMAND...: it succeeds within that time
-soon()
-{
-	local end=$((SECONDS + $1))
-
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.2
-	done
-}
-
 reaches()
 {
 	ping -c 1 -W 2 "$there" > /dev/null && ping -c 1 -W 2 "$there6" > /dev/null

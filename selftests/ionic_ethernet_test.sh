@@ -52,18 +52,6 @@ up()
 	ip link set "$name" up
 }
 
-# soon SECONDS COMMAND...: it succeeds within that time
-soon()
-{
-	local end=$((SECONDS + $1 * slow))
-
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.2
-	done
-}
-
 reaches()
 {
 	ping -c 1 -W 2 "$@" 10.77.0.2 > /dev/null

@@ -17,18 +17,6 @@ peer_pci=$(basename "$(readlink -f "/sys/class/infiniband/$peer/device")")
 mac=$(cat "/sys/class/infiniband/$self/device/net"/*/address)
 name=$(model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }')
 
-# soon SECONDS COMMAND...: it succeeds within that time
-soon()
-{
-	local end=$((SECONDS + $1 * slow))
-
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.2
-	done
-}
-
 rdma_device()
 {
 	ls "/sys/bus/pci/devices/$1/infiniband" 2> /dev/null

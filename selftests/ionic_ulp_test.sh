@@ -21,18 +21,6 @@ pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
 work=$(mktemp -d /tmp/dvq-ulp.XXXXXX)
 ulimit -c 0
 
-# soon SECONDS COMMAND...: it succeeds within that time
-soon()
-{
-	local end=$((SECONDS + $1))
-
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.2
-	done
-}
-
 # ---- the target --------------------------------------------------------------
 
 target_up()

@@ -12,10 +12,10 @@
 
 #include "lib/adapter_test.h"
 #include "lib/memory.h"
+#include "lib/pci.h"
 #include "lib/uverbs.h"
 
 #define THREADS		4
-#define PATH_EXTRA	64
 
 static uint8_t memory[3 * 1024 * 1024] __attribute__((aligned(4096)));
 
@@ -387,29 +387,7 @@ ADAPTER_TEST(mapping_outlives_its_queue)
 
 /* ---- the adapter goes first ------------------------------------------------------------------- */
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-static char slot[64];
-
-static void find_slot(void)
-{
-	char path[PATH_MAX + PATH_EXTRA], target[PATH_MAX];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/device", self->device->ibdev_path);
-	len = readlink(path, target, sizeof(target) - 1);
-	LAB_NEED(len > 0, "%s: %s", path, strerror(errno));
-	target[len] = 0;
-	snprintf(slot, sizeof(slot), "%s", strrchr(target, '/') + 1);
-}
+static char slot[PCI_NAME];
 
 /* the driver of the PCI function lets go of it; the last thing that is undone is that it takes it again */
 static int take_again(void *unused)
@@ -421,7 +399,7 @@ static int take_again(void *unused)
 	adapters_close();
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/bind",
 		 self->kind == ADAPTER_EFA ? "dvq_efa" : "ionic");
-	LAB_NEED(write_file(path, slot), "binding again: %s", strerror(errno));
+	LAB_NEED(sysfs_write(path, slot), "binding again: %s", strerror(errno));
 	while (!adapters_find(self->kind, why, sizeof(why)) || peer == self)
 		LAB_NEED(now_ms() < end, "%s", why);
 	adapters_open();
@@ -434,7 +412,7 @@ static void take_adapter_away(void)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/%s/unbind",
 		 self->kind == ADAPTER_EFA ? "dvq_efa" : "ionic");
-	CHECK(write_file(path, slot));
+	CHECK(sysfs_write(path, slot));
 }
 
 static void need_to_lose_it(void)
@@ -443,7 +421,7 @@ static void need_to_lose_it(void)
 		SKIP("needs dvq's driver: others may not come back");
 	if (peer == self)
 		SKIP("needs two adapters: one goes away");
-	find_slot();
+	pci_name(self, slot);
 	lab_hold(take_again, slot);
 }
 

@@ -7,7 +7,6 @@
  *
  * DVQ_REMOVALS is how often (12; `make soak`: 1000), DVQ_SEED makes the moments others.
  */
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <pthread.h>
@@ -16,6 +15,7 @@
 
 #include "lib/adapter_test.h"
 #include "lib/netdev.h"
+#include "lib/pci.h"
 
 #define WORKERS		3
 #define ACTION_MS	20000	/* a driver that needs longer to let go, or to come back, is stuck */
@@ -29,24 +29,17 @@ static struct {
 	uint32_t exchanges, completions, failures;
 } *shared;
 
-static char pci[64];
+static char pci[PCI_NAME];
 
 /* ---- workers ---------------------------------------------------------------------------------- */
 
 static struct ibv_device *device_of_slot(struct ibv_device **list)
 {
-	for (; list && *list; list++) {
-		char path[PATH_MAX + 16], target[PATH_MAX];
-		ssize_t len;
+	char name[PCI_NAME];
 
-		snprintf(path, sizeof(path), "%s/device", (*list)->ibdev_path);
-		len = readlink(path, target, sizeof(target) - 1);
-		if (len > 0) {
-			target[len] = 0;
-			if (!strcmp(strrchr(target, '/') + 1, pci))
-				return *list;
-		}
-	}
+	for (; list && *list; list++)
+		if (pci_name_of(*list, name) && !strcmp(name, pci))
+			return *list;
 	return NULL;
 }
 
@@ -151,23 +144,13 @@ static void worker_start(struct worker *worker, uint32_t random)
 
 /* ---- the adapter comes and goes --------------------------------------------------------------- */
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
 /* false: it is not there */
 static bool try_to_take_out(void)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", pci);
-	return write_file(path, "1");
+	return sysfs_write(path, "1");
 }
 
 static void take_out(void)
@@ -178,7 +161,7 @@ static void take_out(void)
 static void *rescan(void *unused)
 {
 	(void)unused;
-	return write_file("/sys/bus/pci/rescan", "1") ? "" : NULL;
+	return sysfs_write("/sys/bus/pci/rescan", "1") ? "" : NULL;
 }
 
 static void put_in(void)
@@ -216,9 +199,9 @@ static void bind_again(bool noticed)
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/unbind", dir);
-	CHECK(write_file(path, name));
+	CHECK(sysfs_write(path, name));
 	snprintf(path, sizeof(path), "%s/bind", dir);
-	CHECK(write_file(path, name));
+	CHECK(sysfs_write(path, name));
 }
 
 static void pull(bool noticed)
@@ -379,18 +362,6 @@ static int come_back(void *unused)
 	return 0;
 }
 
-static void find_slot(void)
-{
-	char path[PATH_MAX + 16], target[PATH_MAX];
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "%s/device", self->device->ibdev_path);
-	len = readlink(path, target, sizeof(target) - 1);
-	LAB_NEED(len > 0, "%s: %s", path, strerror(errno));
-	target[len] = 0;
-	snprintf(pci, sizeof(pci), "%s", strrchr(target, '/') + 1);
-}
-
 ADAPTER_TEST(removed_under_load)
 {
 	unsigned int rounds = number("DVQ_REMOVALS", 12), done[ACTIONS] = {};
@@ -404,7 +375,7 @@ ADAPTER_TEST(removed_under_load)
 	dice = number("DVQ_SEED", 20261130);
 	printf("# seed %u, %u removals\n", dice, rounds);
 	allow_seconds(60 + rounds * (ACTION_MS / 1000));
-	find_slot();
+	pci_name(self, pci);
 	adapters_close();
 	lab_hold(come_back, pci);
 	model_stats(self->model, &before);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "adapter.h"
 #include "driver.h"
 #include "lab.h"
 #include "model.h"
+#include "pci.h"
 
 /* EFA's is a PCI function, ionic's an auxiliary device of one */
 static void find_device(char *path, size_t size)
@@ -30,13 +29,9 @@ static void find_device(char *path, size_t size)
 static void write_name(const char *driver, const char *file, const char *name)
 {
 	char path[PATH_MAX + 16];
-	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", driver, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	LAB_NEED(fd >= 0 && write(fd, name, strlen(name)) == (ssize_t)strlen(name), "%s: %s", path,
-		 strerror(errno));
-	close(fd);
+	LAB_NEED(sysfs_write(path, name), "%s: %s", path, strerror(errno));
 }
 
 void driver_rebind(void)

@@ -35,6 +35,18 @@ skip()
 	tap_skip="$*"
 }
 
+# soon SECONDS COMMAND...: it succeeds within that time, or more on a slow system
+soon()
+{
+	local end=$((SECONDS + $1 * slow))
+
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.2
+	done
+}
+
 skip_all()
 {
 	echo 'TAP version 13'
