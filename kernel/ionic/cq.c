@@ -58,10 +58,7 @@ static void notify(struct dion_hw_cq *hw)
  */
 static void notify_kernel(struct dion_hw_cq *hw)
 {
-	struct dion_cq *cq = container_of(hw, struct dion_cq_ring, hw)->cq;
-
-	if (test_and_clear_bit(0, &cq->armed) && cq->dvq.ibcq.comp_handler)
-		notify(hw);
+	dion_cq_tell(container_of(hw, struct dion_cq_ring, hw)->cq);
 }
 
 static void failed(struct dion_hw_cq *hw)
@@ -370,6 +367,7 @@ int dion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		return ret;
 	INIT_WORK(&cq->flush_work, dion_cq_flush_work);
+	spin_lock_init(&cq->tell_lock);
 	cq->pipelines = DION_ALL_PIPELINES;
 	ret = create_rings(cq, attr, NULL, NULL);
 	if (ret)
@@ -383,15 +381,31 @@ int dion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
+/*
+ * The core stops its worker before it destroys a CQ, but an event or a flush that comes
+ * in between starts it again. Nobody is told from here on, and the worker is at rest.
+ */
+static void stop_telling(struct dion_cq *cq)
+{
+	struct ib_cq *ibcq = &cq->dvq.ibcq;
+
+	spin_lock_irq(&cq->tell_lock);
+	cq->closed = true;
+	spin_unlock_irq(&cq->tell_lock);
+	cancel_work_sync(&cq->flush_work);
+	if (ibcq->poll_ctx == IB_POLL_WORKQUEUE || ibcq->poll_ctx == IB_POLL_UNBOUND_WORKQUEUE)
+		cancel_work_sync(&ibcq->work);
+}
+
 int dion_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct dion_cq *cq = to_dion_cq(ibcq);
 	int ret;
 
 	if (!udata) {
+		stop_telling(cq);
 		/* Nobody tries again to destroy one of the kernel. */
 		undo_rings(cq);
-		cancel_work_sync(&cq->flush_work);
 		dvq_cq_cleanup(&cq->dvq);
 		return 0;
 	}

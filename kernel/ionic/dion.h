@@ -569,6 +569,8 @@ struct dion_cq_ring {
  * @armed: of the kernel: bit 0: somebody wants to be told of what comes next
  * @turn: of the kernel: which ring is polled first; a hint, so it needs no lock
  * @flush_work: of the kernel: tells of queues to be flushed
+ * @tell_lock: of the kernel: protects that nobody is told any more once @closed is set
+ * @closed: it is about to go
  */
 struct dion_cq {
 	struct dvq_cq dvq;
@@ -577,6 +579,8 @@ struct dion_cq {
 	unsigned long armed;
 	u8 turn;
 	struct work_struct flush_work;
+	spinlock_t tell_lock;
+	bool closed;
 };
 
 /* What a queue of the kernel does with requests. */
@@ -839,6 +843,7 @@ int dion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 void dion_cq_ring_init(struct dion_cq_ring *ring);
 void dion_cq_flush_work(struct work_struct *work);
 int dion_poll_cq(struct ib_cq *ibcq, int wanted, struct ib_wc *wc);
+void dion_cq_tell(struct dion_cq *cq);
 int dion_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 extern const struct dvq_ops dion_dvq_ops;

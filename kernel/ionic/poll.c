@@ -18,14 +18,22 @@
 
 /* ---- flushing ---------------------------------------------------------------- */
 
-/* Tells who waits for a completion that no interrupt comes for. */
+/* Tells who has armed the CQ. In any context. */
+void dion_cq_tell(struct dion_cq *cq)
+{
+	struct ib_cq *ibcq = &cq->dvq.ibcq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->tell_lock, flags);
+	if (!cq->closed && test_and_clear_bit(0, &cq->armed) && ibcq->comp_handler)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+	spin_unlock_irqrestore(&cq->tell_lock, flags);
+}
+
+/* Tells of completions that no interrupt comes for. */
 void dion_cq_flush_work(struct work_struct *work)
 {
-	struct dion_cq *cq = container_of(work, struct dion_cq, flush_work);
-	struct ib_cq *ibcq = &cq->dvq.ibcq;
-
-	if (test_and_clear_bit(0, &cq->armed) && ibcq->comp_handler)
-		ibcq->comp_handler(ibcq, ibcq->cq_context);
+	dion_cq_tell(container_of(work, struct dion_cq, flush_work));
 }
 
 static void tell_of_flush(struct dion_cq_ring *ring)
