@@ -48,6 +48,8 @@ const char *dvq_reason(void);
  * @context: an open device
  * @info: the answer
  * @size: sizeof(*info)
+ *
+ * Return: 0 or a positive errno.
  */
 int dvq_device_query(struct ibv_context *context, struct dvq_device_info *info, uint32_t size);
 
@@ -59,6 +61,8 @@ int dvq_device_query(struct ibv_context *context, struct dvq_device_info *info, 
  * @sq: the send queue, or NULL
  * @rq: the receive queue, or NULL
  * @wq_size: sizeof(*sq)
+ *
+ * Return: 0 or a positive errno.
  */
 int dvq_qp_query(struct ibv_qp *qp, struct dvq_qp_info *info, uint32_t info_size,
 		 struct dvq_wq_info *sq, struct dvq_wq_info *rq, uint32_t wq_size);
@@ -68,6 +72,8 @@ int dvq_qp_query(struct ibv_qp *qp, struct dvq_qp_info *info, uint32_t info_size
  * @cq: the CQ; of several pipelines the first is meant
  * @info: the answer
  * @size: sizeof(*info)
+ *
+ * Return: 0 or a positive errno.
  */
 int dvq_cq_query(struct ibv_cq *cq, struct dvq_cq_info *info, uint32_t size);
 
@@ -76,6 +82,8 @@ int dvq_cq_query(struct ibv_cq *cq, struct dvq_cq_info *info, uint32_t size);
  * @ah: the address handle
  * @info: the answer
  * @size: sizeof(*info)
+ *
+ * Return: 0 or a positive errno.
  */
 int dvq_ah_query(struct ibv_ah *ah, struct dvq_ah_info *info, uint32_t size);
 
@@ -84,6 +92,8 @@ int dvq_ah_query(struct ibv_ah *ah, struct dvq_ah_info *info, uint32_t size);
  * @pd: the PD; a parent domain means its root
  * @policy: see struct dvq_pd_policy
  * @size: sizeof(*policy)
+ *
+ * Return: 0 or a positive errno.
  */
 int dvq_pd_set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size);
 
@@ -92,6 +102,8 @@ int dvq_pd_set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uin
  * @pd: the PD
  * @policy: the answer; zeros if nothing was said
  * @size: sizeof(*policy)
+ *
+ * Return: 0 or a positive errno.
  */
 int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, uint32_t size);
 
@@ -128,8 +140,9 @@ void dvq_efa_sq_close(struct dvq_efa_sq *sq);
  * @rq: the caller's; may be copied elsewhere afterwards
  * @size: sizeof(*rq)
  *
- * As dvq_efa_sq_open(). Return: also EBUSY if receives were posted through the verbs since
- * the QP left RESET.
+ * As dvq_efa_sq_open().
+ *
+ * Return: also EBUSY if receives were posted through the verbs since the QP left RESET.
  */
 int dvq_efa_rq_open(struct ibv_qp *qp, struct dvq_efa_rq *rq, uint32_t size);
 

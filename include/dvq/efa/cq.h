@@ -486,8 +486,10 @@ DVQ_INLINE uint32_t dvq_efa_cq_poll(struct dvq_efa_cq *cq, struct dvq_efa_wc *wc
  * dvq_efa_cq_arm() - ask for an event when the next completion comes
  * @cq: the completion queue
  *
- * Poll once more afterwards: what came before is not told. Return: 0; EINVAL if the CQ
- * has no doorbell (it was created without a channel, or the device has no events).
+ * Poll once more afterwards: what came before is not told.
+ *
+ * Return: 0; EINVAL if the CQ has no doorbell (it was created without a channel, or the device
+ * has no events).
  */
 DVQ_INLINE int dvq_efa_cq_arm(struct dvq_efa_cq *cq)
 {

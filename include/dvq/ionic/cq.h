@@ -115,6 +115,7 @@ struct dvq_ionic_cq {
  * @sl: service level that the packet came with
  * @vlan: VLAN id, with DVQ_IONIC_WC_VLAN
  * @src_mac: sender's, in network order
+ * @reserved: zero
  *
  * From @imm on, but for @status and @opcode, a send's completion has zeros.
  */

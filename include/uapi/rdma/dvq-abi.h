@@ -321,7 +321,8 @@ enum dvq_db_format {
  * @caps: mask of enum dvq_wq_caps
  * @entry_size: bytes of an entry, also the distance of two
  * @entries: entries of the ring, a power of two
- * @max_wr: most WRs outstanding (EFA's receive queue: entries / max_recv_sge)
+ * @max_wr: most WRs outstanding, fewer than entries where one takes several or an entry
+ *	stays empty
  * @max_batch: most entries that may be written between two doorbells
  * @ring_offset: bytes from the start of the ring's mapping to the first entry
  * @db_offset: bytes from the start of the doorbell's mapping to the doorbell
