@@ -151,6 +151,7 @@ demo: deps
 	@$(VM)/demo $(SUITE)
 
 check: deps
+	@$(VM)/deps python3-docutils man-db
 	$(MAKE) style
 	$(MAKE) -j $(JOBS) native
 	$(MAKE) suite
