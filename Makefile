@@ -12,7 +12,7 @@ OUT	?= $(ROOT)/build/host
 # The guest's Debian release, and what to run in it.
 SUITE	?= forky
 PLANS	?=
-# a debug kernel of the guest: kasan, kcsan, or none
+# a kernel of the guest that is not the suite's own: cloud, backports, or a debug kernel, kasan, kcsan
 KERNEL	?=
 ADAPTERS ?= efa efa ionic
 
@@ -49,7 +49,9 @@ help:
 ## make native           the tests that need no guest
 ## make fuzz             fuzzers, all that there are; those that need no guest: make fuzz-native, each target
 ##                       for FUZZ_SECONDS= (600)
-## make style            shellcheck, sparse and the compiler's further warnings, all of them errors (root)
+## make style            shellcheck, sparse and the compiler's further warnings, all of them errors (root); for
+##                       the kernel of SUITE=, or KERNEL=
+## make leaks            what depends on the kernel outside kernel/compat: nothing may
 ## make clean            removes build/ (images of guests stay in /var/cache/dvq)
 ##
 ## Tests on hardware: make -C selftests run_tests DVQ_DEV=NAME (Documentation/selftests.rst)
@@ -132,16 +134,16 @@ in_suite = @mkdir -p $(ROOT)/build && \
 	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) \
 		KDIR=/lib/modules/$$release/build
 
-# make against the debug kernel KERNEL.
+# make against the kernel KERNEL; with the suite's compiler, whichever the headers name.
 ionic_ko = modules/kernel/drivers/net/ethernet/pensando/ionic/ionic.ko
-in_debug = @kernel=$$($(VM)/debug $(KERNEL) $(SUITE)) && \
+in_kernel = @kernel=$$($(VM)/kernel $(KERNEL) $(SUITE)) && \
 	flock $(ROOT)/build/$(SUITE)-$(KERNEL).lock flock --shared $$kernel/release \
-		$(VM)/inroot $(SUITE) --bind $$kernel:/mnt -- \
-			env IONIC_KO=/mnt/$(ionic_ko) make -j $(JOBS) KDIR=/mnt/build OUT=/dvq/build/$(SUITE)-$(KERNEL)
+		$(VM)/inroot $(SUITE) --bind $$kernel:/mnt $$([ ! -d $$kernel/src ] || echo --bind $$kernel/src:/usr/src) -- \
+			env IONIC_KO=/mnt/$(ionic_ko) make -j $(JOBS) CC=gcc KDIR=/mnt/build
 
 suite: deps
 	$(in_suite) OUT=/dvq/build/$(SUITE) modules tests test_modules
-	$(if $(KERNEL),$(in_debug) modules planted test_modules)
+	$(if $(KERNEL),$(in_kernel) OUT=/dvq/build/$(SUITE)-$(KERNEL) modules test_modules $(if $(wildcard $(VM)/debug.d/$(KERNEL).config),planted))
 	$(if $(KERNEL),@cd $(ROOT)/build/$(SUITE)-$(KERNEL) && ln -sfn -t . ../$(SUITE)/lib ../$(SUITE)/selftests \
 		../$(SUITE)/tools)
 
@@ -196,12 +198,17 @@ shell: deps
 	$(MAKE) suite
 	@$(VM)/run --suite $(SUITE) --cpus 4 --load dvq $(ADAPTERS:%=--adapter %) --shell
 
+# What of the modules' source depends on the kernel outside kernel/compat.
+leaks:
+	@$(ROOT)/kernel/compat/leaks
+
 # Not C=1: the headers lack the script by which it would find out that sparse works.
-style: deps
+style: deps leaks
 	@$(VM)/deps shellcheck
 	shellcheck $$(grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
 	rm -rf $(ROOT)/build/style
-	$(in_suite) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror CF=-Wsparse-error modules
+	$(if $(KERNEL),$(in_kernel),$(in_suite)) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror \
+		CF=-Wsparse-error modules
 
 # Hostile guests, devices and kernels in one process. Not part of check, which plays what was found.
 fuzz: fuzz-native fuzz-uverbs
@@ -212,4 +219,4 @@ fuzz-native: deps
 	@$(ROOT)/selftests/fuzz/run
 
 .PHONY: all help root tree modules planted library tests test_modules model native fuzz fuzz-native fuzz-uverbs install clean deps suite \
-	check check-all check-oracle check-debug against demo shell soak style
+	check check-all check-oracle check-debug against demo shell soak style leaks

@@ -14,12 +14,30 @@
 
 #define ENTRY	32u
 
+/* as in rdma/ib_user_ioctl_cmds.h and ib_user_ioctl_verbs.h of Linux 7.2: this is built with any headers */
+enum {
+	CQ_BUFFER_VA = UVERBS_ATTR_CREATE_CQ_EVENT_FD + 1,
+	CQ_BUFFER_LENGTH,
+	CQ_BUFFER_FD,
+	CQ_BUFFER_OFFSET,
+	CQ_BUF_UMEM,
+};
+
+struct buffer_desc {
+	uint32_t type;
+	int32_t fd;
+	uint32_t flags, optional_flags;
+	uint64_t addr, length;
+};
+
+enum { BUFFER_DMABUF, BUFFER_VA };
+
 /* where a CQ shall be: a dma-buf if @fd is not -1 */
 struct place {
 	const void *addr;
 	int fd;
 	uint64_t offset, length;
-	bool descriptor;	/* told by struct ib_uverbs_buffer_desc, not by single attributes */
+	bool descriptor;	/* told by struct buffer_desc, not by single attributes */
 };
 
 static struct raw *raw_needed(void)
@@ -39,27 +57,26 @@ static uint32_t entries_of(const struct raw *raw, size_t bytes)
 }
 
 static void add_place(struct uv_call *call, const struct place *place,
-		      struct ib_uverbs_buffer_desc *desc, uint64_t *addr)
+		      struct buffer_desc *desc, uint64_t *addr)
 {
 	*addr = (uintptr_t)place->addr;
 	if (place->descriptor) {
-		*desc = (struct ib_uverbs_buffer_desc){
-			.type = place->fd < 0 ? IB_UVERBS_BUFFER_TYPE_VA :
-						IB_UVERBS_BUFFER_TYPE_DMABUF,
+		*desc = (struct buffer_desc){
+			.type = place->fd < 0 ? BUFFER_VA : BUFFER_DMABUF,
 			.fd = place->fd, .addr = place->fd < 0 ? *addr : place->offset,
 			.length = place->length,
 		};
-		uv_in(call, UVERBS_ATTR_CREATE_CQ_BUF_UMEM, desc, sizeof(*desc));
+		uv_in(call, CQ_BUF_UMEM, desc, sizeof(*desc));
 		return;
 	}
 	if (place->fd < 0) {
-		uv_in(call, UVERBS_ATTR_CREATE_CQ_BUFFER_VA, addr, sizeof(*addr));
+		uv_in(call, CQ_BUFFER_VA, addr, sizeof(*addr));
 	} else {
-		uv_handle(call, UVERBS_ATTR_CREATE_CQ_BUFFER_FD, place->fd);
-		uv_in(call, UVERBS_ATTR_CREATE_CQ_BUFFER_OFFSET, &place->offset,
+		uv_handle(call, CQ_BUFFER_FD, place->fd);
+		uv_in(call, CQ_BUFFER_OFFSET, &place->offset,
 		      sizeof(place->offset));
 	}
-	uv_in(call, UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH, &place->length, sizeof(place->length));
+	uv_in(call, CQ_BUFFER_LENGTH, &place->length, sizeof(place->length));
 }
 
 static int create(const struct raw *raw, uint32_t entries, const struct place *place,
@@ -67,7 +84,7 @@ static int create(const struct raw *raw, uint32_t entries, const struct place *p
 {
 	struct dvq_efa_cq_req req = raw_cq_req(raw);
 	struct uv_data data = { &req, sizeof(req), resp, sizeof(*resp) };
-	struct ib_uverbs_buffer_desc desc;
+	struct buffer_desc desc;
 	struct uv_call call;
 	uint64_t addr;
 	int err;
@@ -241,15 +258,15 @@ EFA_TEST(f45_places_that_are_not_clear)
 
 	/* an address without a length is none: the CQ is the kernel's */
 	raw_cq_start(&call, entries_of(raw, PAGE), &data);
-	uv_in(&call, UVERBS_ATTR_CREATE_CQ_BUFFER_VA, &addr, sizeof(addr));
+	uv_in(&call, CQ_BUFFER_VA, &addr, sizeof(addr));
 	if (!uv_run(raw->fd, &call)) {
 		CHECK(resp.q_mmap_size >= PAGE);
 		CHECK_EQ(raw_cq_destroy(raw, call.attr[0].data), 0);
 	}
 	raw_cq_start(&call, entries_of(raw, PAGE), UV_IN(&req, sizeof(req)));
-	uv_handle(&call, UVERBS_ATTR_CREATE_CQ_BUFFER_FD, memory->fd);
-	uv_in(&call, UVERBS_ATTR_CREATE_CQ_BUFFER_VA, &addr, sizeof(addr));
-	uv_in(&call, UVERBS_ATTR_CREATE_CQ_BUFFER_LENGTH, &length, sizeof(length));
+	uv_handle(&call, CQ_BUFFER_FD, memory->fd);
+	uv_in(&call, CQ_BUFFER_VA, &addr, sizeof(addr));
+	uv_in(&call, CQ_BUFFER_LENGTH, &length, sizeof(length));
 	CHECK_EQ(uv_run(raw->fd, &call), -EINVAL);
 	CHECK_EQ(live_cqs(), cqs);
 }

@@ -121,7 +121,8 @@ static struct scene scene_new(const struct endpoint_options *usual, size_t bytes
 	scene.in = buffer_new(duo.b->pd, bytes,
 			      IBV_ACCESS_LOCAL_WRITE |
 			      (can_read(peer) ? IBV_ACCESS_REMOTE_READ : 0) |
-			      (can_write(peer) ? IBV_ACCESS_REMOTE_WRITE : 0));
+			      (adapter_can(peer, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE) ?
+			       IBV_ACCESS_REMOTE_WRITE : 0));
 	buffer_fill(scene.out, SEED);
 	return scene;
 }
@@ -326,7 +327,7 @@ EFA_TEST(rdma_writes)
 	struct dvq_efa_wr wr;
 	struct dvq_efa_wc wc;
 
-	need_write();
+	need_device_write();
 	scene = scene_new(NULL, 200000);
 	dvq_efa_wr_rdma_write(&wr, scene.in->mr->rkey, buffer_addr(scene.in, 100));
 	set_dest(&scene, &wr);
@@ -355,7 +356,7 @@ EFA_TEST(rdma_writes_with_immediate)
 	struct scene scene;
 	struct dvq_efa_wc wc;
 
-	need_write();
+	need_device_write();
 	scene = scene_new(NULL, 200000);
 	receive(&scene, 8, 150000, 100);
 	dvq_efa_rq_publish(&scene.b->rq);
@@ -373,9 +374,8 @@ EFA_TEST(rdma_writes_with_immediate_unsolicited)
 	struct scene scene;
 	struct dvq_efa_wc wc;
 
-	need_write();
-	need_caps(EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV,
-		  "the adapter has no unsolicited receives");
+	need_device_write();
+	need_unsolicited();
 	scene = scene_new(&(struct endpoint_options){
 			  .flags = EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV }, 200000);
 	write_imm(&scene);
@@ -390,7 +390,7 @@ EFA_TEST(rdma_writes_inline)
 	struct scene scene;
 	struct dvq_efa_wr wr;
 
-	need_write();
+	need_device_write();
 	need_wide();
 	scene = scene_new(&(struct endpoint_options){ .flags = EFADV_QP_FLAGS_INLINE_WRITE,
 						      .inline_data = 32 }, 4096);

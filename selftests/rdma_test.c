@@ -259,16 +259,14 @@ EFA_TEST(write_imm_takes_a_receive_polled_by_efadv)
 EFA_TEST(write_imm_unsolicited)
 {
 	need_write();
-	need_caps(EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV,
-		  "the adapter has no unsolicited write receive");
+	need_unsolicited();
 	write_imm(false, CQ_EFA);
 }
 
 EFA_TEST(write_imm_unsolicited_polled_plain)
 {
 	need_write();
-	need_caps(EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV,
-		  "the adapter has no unsolicited write receive");
+	need_unsolicited();
 	write_imm(false, CQ_PLAIN);
 }
 
@@ -283,8 +281,7 @@ EFA_TEST(send_to_unsolicited_qp)
 	struct work work[2];
 
 	need_write();
-	need_caps(EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV,
-		  "the adapter has no unsolicited write receive");
+	need_unsolicited();
 	scene = scene_new(&options, 100);
 	post_recv_one(scene.duo.b, 9, scene.remote, 0, 50);
 	buffer_fill(scene.local, SEED);

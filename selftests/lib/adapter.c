@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
@@ -203,6 +204,20 @@ static void find_model(struct adapter *adapter)
 	LAB_NEED(found, "the model has no adapter with the address of %s", adapter_name(adapter));
 }
 
+/* by libefa itself: libdvq has a call of this name, which asks the kernel */
+static void ask_provider(struct adapter *adapter)
+{
+	int (*query)(struct ibv_context *, struct efadv_device_attr *, uint32_t);
+	void *library = dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
+	int err;
+
+	LAB_NEED(library, "%s", dlerror());
+	query = dlsym(library, "efadv_query_device");
+	LAB_NEED(query, "%s", dlerror());
+	err = query(adapter->context, &adapter->provider, sizeof(adapter->provider));
+	LAB_NEED(!err, "efadv_query_device of libefa: %s", strerror(err));
+}
+
 void adapter_open(struct adapter *adapter)
 {
 	int err;
@@ -215,6 +230,8 @@ void adapter_open(struct adapter *adapter)
 	err = adapter->kind == ADAPTER_EFA ?
 	      efadv_query_device(adapter->context, &adapter->efa, sizeof(adapter->efa)) : 0;
 	LAB_NEED(!err, "efadv_query_device: %s", strerror(err));
+	if (adapter->kind == ADAPTER_EFA)
+		ask_provider(adapter);
 	find_model(adapter);
 }
 

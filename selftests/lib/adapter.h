@@ -25,6 +25,8 @@ enum adapter_kind { ADAPTER_ANY, ADAPTER_EFA, ADAPTER_IONIC };
  * @netdev: the network interface of an ionic, "" on EFA
  * @gid: the first one
  * @efa: of EFA only
+ * @provider: the same as the loaded libefa knows it: an older release says less, and refuses what it
+ *	does not know
  */
 struct adapter {
 	enum adapter_kind kind;
@@ -36,7 +38,7 @@ struct adapter {
 	union ibv_gid gid;
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port;
-	struct efadv_device_attr efa;
+	struct efadv_device_attr efa, provider;
 };
 
 /* filled by adapters_find(), the contexts by adapters_open() */
@@ -59,6 +61,12 @@ static inline const char *adapter_name(const struct adapter *adapter)
 static inline bool adapter_can(const struct adapter *adapter, uint32_t caps)
 {
 	return (adapter->efa.device_caps & caps) == caps;
+}
+
+/* by the calls of the distribution's libraries, too */
+static inline bool adapter_provider_can(const struct adapter *adapter, uint32_t caps)
+{
+	return (adapter->provider.device_caps & caps) == caps;
 }
 
 /* largest send in bytes (of an ionic: as a datagram) */

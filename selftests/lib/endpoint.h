@@ -106,16 +106,17 @@ enum ibv_qp_state endpoint_state(struct endpoint *endpoint);
 
 /* all that can be asked of @transport on @adapter */
 uint64_t endpoint_send_ops(const struct adapter *adapter, enum transport transport);
+/* with ibv_wr_*() or ibv_post_send() */
 static inline bool can_read(const struct adapter *adapter)
 {
 	return adapter->kind == ADAPTER_IONIC ||
-	       adapter_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_READ);
+	       adapter_provider_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_READ);
 }
 
 static inline bool can_write(const struct adapter *adapter)
 {
 	return adapter->kind == ADAPTER_IONIC ||
-	       adapter_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE);
+	       adapter_provider_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE);
 }
 
 /* ibv_alloc_pd, ibv_create_ah to @gid; must succeed; undone at the end of the test */

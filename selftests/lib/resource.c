@@ -11,6 +11,9 @@
 #include "lab.h"
 #include "resource.h"
 
+/* RDMA_NLDEV_ATTR_DRIVER_DETAILS, which the headers of 6.1 do not have; its kernel takes no notice */
+#define ATTR_DRIVER_DETAILS	97
+
 #define PORT		1
 #define ANSWER_SECONDS	10
 
@@ -239,7 +242,7 @@ int resources_dump(uint32_t device_index, uint16_t command)
 	uint8_t details = 1;
 
 	put_u32(&dump, RDMA_NLDEV_ATTR_DEV_INDEX, device_index);
-	put(&dump, RDMA_NLDEV_ATTR_DRIVER_DETAILS, &details, sizeof(details));
+	put(&dump, ATTR_DRIVER_DETAILS, &details, sizeof(details));
 	return ask(&dump, NULL, NULL);
 }
 

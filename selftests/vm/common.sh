@@ -78,7 +78,7 @@ load_suite()
 	esac
 	[ -f "$vm/suites/$suite" ] ||
 		die "no suite '$suite'; there are: $(cd "$vm/suites" && ls -x)"
-	codename='' packages='' linux_source='' qemu_suite=$suite
+	codename='' packages='' linux_source='' qemu_suite=$suite arch=amd64 cross=''
 	# shellcheck source=suites/forky
 	. "$vm/suites/$suite"
 	image_dir=$cache/$suite-$(image_hash)
@@ -87,27 +87,71 @@ load_suite()
 # Comments do not count.
 image_hash()
 {
-	sed '/^[[:space:]]*#/d' "$vm/suites/$suite" "$vm/image" "$vm/initramfs-init" |
-		sha256sum | cut -c1-12
+	local files=("$vm/suites/$suite" "$vm/image" "$vm/initramfs-init")
+
+	[ "$arch" = amd64 ] || files=("$vm/suites/$suite" "$vm/image-foreign" "$vm/boot.sh" "$vm/initramfs-init")
+	sed '/^[[:space:]]*#/d' "${files[@]}" | sha256sum | cut -c1-12
 }
 
-# Debug kernels (debug.d/NAME.config); '' is the stock one, which is the image's. Sets kernel, kernel_dir,
-# where selftests/vm/debug builds it, products, the directory below build/ of what is built for it, and slow:
-# how many times longer than a stock guest its guests may take. After load_suite; the image must be there.
+# build_image: of the suite that is loaded, unless it is there; prints image_dir
+build_image()
+{
+	local builder=$vm/image
+
+	[ "$arch" = amd64 ] || builder+=-foreign
+	"$builder" "$suite"
+}
+
+# suite_codename SUITE
+suite_codename()
+{
+	sed -n 's/^codename=//p' "$vm/suites/$1"
+}
+
+kernel_names()
+{
+	local file
+
+	for file in "$vm"/kernels/* "$vm"/debug.d/*.config; do
+		file=${file##*/}
+		[ "$file" = base.config ] || printf ' %s' "${file%.config}"
+	done
+}
+
+# Kernels that are not the suite's own: of packages (kernels/NAME) or debug kernels (debug.d/NAME.config);
+# '' is the image's. Sets kernel, debug (yes for a debug kernel), kernel_dir, where selftests/vm/kernel makes
+# it, products, the directory below build/ of what is built for it, slow: how many times longer than a stock
+# guest its guests may take, and shares, how they reach the host's files. After load_suite; the image must be
+# there.
 load_kernel()
 {
-	kernel=$1 slow=1 kernel_dir=$image_dir products=$suite
+	kernel=$1 debug='' slow=1 shares=9p kernel_dir=$image_dir products=$suite
 	[ -n "$kernel" ] || return 0
-	[[ $kernel != base && -f $vm/debug.d/$kernel.config ]] || die "no kernel '$kernel'; there are: kasan kcsan"
-	slow=4 kernel_dir=$cache/debug-$suite-$kernel-$(kernel_hash) products=$suite-$kernel
+	products=$suite-$kernel
+	if [[ $kernel != base && -f $vm/debug.d/$kernel.config ]]; then
+		debug=yes slow=4 kernel_dir=$cache/debug-$suite-$kernel-$(debug_hash)
+	elif [[ $kernel != */* && -f $vm/kernels/$kernel ]]; then
+		# shellcheck source=kernels/cloud
+		. "$vm/kernels/$kernel"
+		[[ -z $suites || " $suites " = *" $suite "* ]] || die "kernel $kernel is not for $suite, but for: $suites"
+		archive=${archive:-$codename} kernel_dir=$cache/kernel-$suite-$kernel-$(packages_hash)
+	else
+		die "no kernel '$kernel'; there are:$(kernel_names)"
+	fi
 }
 
 # The image has whatever versions the mirror had on its day.
-kernel_hash()
+debug_hash()
 {
 	{
 		sed '/^[[:space:]]*#/{/ is not set$/!d}' "$vm/debug.d/compile" "$vm/debug.d/base.config" \
 			"$vm/debug.d/$kernel.config" "$vm/initramfs-init"
 		dpkg-query --admindir="$image_dir/root/var/lib/dpkg" --show "$linux_source" gcc
 	} | sha256sum | cut -c1-12
+}
+
+packages_hash()
+{
+	sed '/^[[:space:]]*#/d' "$vm/kernels/$kernel" "$vm/kernel" "$vm/boot.sh" "$vm/initramfs-init" |
+		sha256sum | cut -c1-12
 }

@@ -32,7 +32,7 @@ write_modules()
 # write_guest N: the files that guest-init reads
 write_guest()
 {
-	local dir=$log/guest$1 address='' peer='' debug=${kernel:+yes}
+	local dir=$log/guest$1 address='' peer=''
 
 	mkdir -p "$dir/out"
 	write_modules "$dir"
@@ -84,6 +84,40 @@ kernel_words()
 	esac
 }
 
+# share N TAG PATH [OPTIONS OF 9P]: a directory of the root tree in guest N
+share()
+{
+	local socket=/sockets/$2-$1.sock
+
+	case $shares in
+	9p)
+		qemu+=(-fsdev "local,id=$2,path=$3,security_model=none${4:+,$4}"
+			-device "virtio-9p-pci,fsdev=$2,mount_tag=$2")
+		;;
+	virtiofs)
+		qemu+=(-chardev "socket,id=$2,path=$socket" -device "vhost-user-fs-pci,chardev=$2,tag=$2")
+		start_virtiofsd "$2" "$3" "$socket" "${4:-}"
+		;;
+	esac
+}
+
+# start_virtiofsd TAG PATH SOCKET OPTIONS: serves one share, and ends when the guest does
+start_virtiofsd()
+{
+	local options=() tries=200
+
+	[[ $4 != *readonly=on* ]] || options=(--readonly)
+	start "$vm/inroot" "$qemu_suite" --bind "$run_dir:/sockets" --bind "$kernel_dir:/mnt" -- \
+		env LD_LIBRARY_PATH=/mnt/virtiofsd/usr/lib/x86_64-linux-gnu /mnt/virtiofsd/usr/libexec/virtiofsd \
+		--socket-path="$3" --shared-dir="$2" --tag="$1" --sandbox=none --cache=auto "${options[@]}" \
+		>> "$log/virtiofsd.log" 2>&1
+	until [ -S "$run_dir/${3##*/}" ]; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || lab_failure "virtiofsd does not start: see $log/virtiofsd.log"
+		sleep 0.05
+	done
+}
+
 # qemu_arguments N: sets qemu; paths are those inside the root tree, where /sockets is run_dir, /image
 # the image's directory and /mnt the kernel's, which may be the same
 qemu_arguments()
@@ -102,10 +136,6 @@ no_timer_check cryptomgr.notests audit=0 log_buf_len=4M \
 dvq.run=$dir $(kernel_words) $append"
 		-drive if=none,id=root,file=/image/root.img,format=raw,readonly=on,cache=unsafe
 		-device virtio-blk-pci,drive=root
-		-fsdev local,id=dvq,path=/dvq,security_model=none,readonly=on,multidevs=remap
-		-device virtio-9p-pci,fsdev=dvq,mount_tag=dvq
-		-fsdev "local,id=out,path=$dir/out,security_model=none"
-		-device virtio-9p-pci,fsdev=out,mount_tag=out
 		-device virtio-serial-pci,max_ports=8
 		-chardev "file,id=exit,path=$dir/status"
 		-chardev "file,id=klog,path=$dir/dmesg.log"
@@ -114,9 +144,9 @@ dvq.run=$dir $(kernel_words) $append"
 		qemu+=(-device "virtserialport,chardev=$port,name=dvq.$port")
 	done
 
-	[ -z "$kernel" ] || qemu+=(
-		-fsdev local,id=modules,path=/mnt/modules,security_model=none,readonly=on
-		-device virtio-9p-pci,fsdev=modules,mount_tag=modules)
+	share "$1" dvq /dvq readonly=on,multidevs=remap
+	share "$1" out "$dir/out"
+	[ -z "$kernel" ] || share "$1" modules /mnt/modules readonly=on
 
 	[ $interactive = no ] || console=stdio,signal=off
 	qemu+=(-chardev "$console,id=console" -serial chardev:console)
