@@ -336,6 +336,63 @@ TEST(more_sub_cqs_than_the_struct_has)
 	rings_free(r);
 }
 
+/* Entries that were never written have the other phase. */
+static void check_first_phase(uint8_t phase)
+{
+	struct rings *r = rings_new();
+
+	r->cq_info.first_phase = phase;
+	memset(r->cq_ring, phase ? 0 : 0xff, RINGS_MAX_BYTES);
+	rings_open(r);
+	CHECK_EQ(r->cq.sub[0].phase, phase);
+	for (int i = 0; i < 40; i++) {
+		CHECK_EQ(rings_poll(r, wc, 1), 0);
+		CHECK_EQ(rings_post(r, i), 0);
+		rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, i % 8), 0);
+		CHECK_EQ(rings_poll(r, wc, 1), 1);
+		CHECK_EQ(wc[0].wr_id, i);
+	}
+	rings_free(r);
+}
+
+TEST(first_phase_is_the_kernels_to_say)
+{
+	check_first_phase(1);
+	check_first_phase(0);
+}
+
+TEST(records_that_cannot_be)
+{
+	struct rings *r = rings_new();
+	const struct dvq_cq_info good = r->cq_info;
+
+#define REFUSED(change)								\
+	do {									\
+		r->cq_info.change;						\
+		CHECK_EQ(dvq_efa_cq_fill(&r->cq, &r->cq_info, 1, 2), EOPNOTSUPP); \
+		CHECK_CONTAINS(dvq_reason(), "does not know");			\
+		r->cq_info = good;						\
+	} while (0)
+	/* one bit is compared, so another value would never come */
+	REFUSED(first_phase = 2);
+	REFUSED(first_phase = 0xff);
+	REFUSED(entry_size = 0);
+	REFUSED(entry_size = 64);
+	REFUSED(entries = 0);
+	REFUSED(entries = 24);
+	REFUSED(entries = 1u << 31);
+	REFUSED(ring_offset = 4);
+	REFUSED(ring_offset = RINGS_MAX_BYTES);
+	REFUSED(ring_length = 16 * EFA_CQE_SIZE_EX - 8);
+	REFUSED(db_format = DVQ_DB_EFA_COUNT);
+	REFUSED(db_width = 8);
+	REFUSED(db_offset = 2);
+	REFUSED(db_offset = 4096);
+#undef REFUSED
+	CHECK_EQ(dvq_efa_cq_fill(&r->cq, &r->cq_info, 1, 2), 0);
+	rings_free(r);
+}
+
 TEST(f23_stale_between_valid_is_no_error)
 {
 	struct rings *r = rings_new();

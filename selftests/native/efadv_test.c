@@ -534,6 +534,19 @@ TEST(f14_query_cq)
 	CHECK_EQ(u.attr.num_entries, 128);	/* of one sub-CQ */
 	CHECK_EQ((uintptr_t)u.attr.doorbell % 4096, 0x888);
 
+	/* rings beyond the mapping, also where their bytes are more than can be counted */
+	info->entries = 512;
+	CHECK_EQ(efadv_query_cq(&cq, &u.attr, sizeof(u.attr)), EOPNOTSUPP);
+	info->entries = 1u << 31;
+	info->entry_size = 1u << 31;
+	info->sub_cqs = 4;
+	CHECK_EQ(efadv_query_cq(&cq, &u.attr, sizeof(u.attr)), EOPNOTSUPP);
+	info->entries = 128;
+	info->entry_size = 32;
+	info->sub_cqs = 0;
+	CHECK_EQ(efadv_query_cq(&cq, &u.attr, sizeof(u.attr)), EOPNOTSUPP);
+	info->sub_cqs = 2;
+
 	info->db_key = 0;
 	info->mem = DVQ_MEM_USER;
 	info->ring_key = 0;

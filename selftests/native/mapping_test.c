@@ -137,6 +137,26 @@ TEST(doorbells_that_are_open_are_not_the_providers)
 	fake_close(context);
 }
 
+/* a key may be one of the library's own, and an offset */
+TEST(middle_of_an_own_mapping_is_not_the_providers)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	const int fd = context->cmd_fd;
+	void *own, *map;
+
+	/* what other tests have left behind */
+	dvq_borrow_reap();
+	CHECK_EQ(dvq_map(fd, 0x10000, 0x2000, PROT_WRITE, &own), 0);
+	CHECK(!dvq_provider_mapping(fd, 0x10000, 0x2000));
+	CHECK(!dvq_provider_mapping(fd, 0x11000, 0x1000));
+	map = mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, fd, 0x11000);
+	CHECK(dvq_provider_mapping(fd, 0x11000, 0x1000) == map);
+	munmap(map, 0x1000);
+	dvq_unmap((uintptr_t)own, 0x2000);
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
 TEST(own_mappings_go_with_the_object)
 {
 	struct ibv_context *context = fake_open(FAKE_DVQ);
@@ -201,7 +221,52 @@ TEST(own_mappings_stay_while_the_kernel_does_not_say)
 	fake_kernel.error = EIO;
 	dvq_borrow_reap();
 	CHECK_EQ(fake_mappings(), 4);
+	/* the device is gone, the file is open */
+	fake_kernel.error = ENODEV;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 4);
 	fake_kernel.error = 0;
+	fake_kernel.qps[1].exists = false;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+/* the handle is nobody's, or an object's of another kind, or the device is another driver's */
+TEST(own_mappings_go_when_the_kernel_knows_no_such_object)
+{
+	static const int errors[] = { ENOENT, EINVAL, EPROTONOSUPPORT };
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_qp qp = qp_of(context);
+	struct efadv_wq_attr sq, rq;
+
+	for (unsigned int i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), 0);
+		CHECK_EQ(fake_mappings(), 4);
+		fake_kernel.error = errors[i];
+		dvq_borrow_reap();
+		CHECK_EQ(fake_mappings(), 0);
+		fake_kernel.error = 0;
+	}
+	fake_close(context);
+}
+
+TEST(mapping_is_lent_again_if_it_is_good_for_that)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	const struct dvq_object qp = { .context = context, .kind = DVQ_KIND_QP, .handle = 1,
+				       .uid = 101 };
+	void *first, *again, *other;
+
+	CHECK_EQ(dvq_borrow(&qp, 0x10000, 0x1000, PROT_READ, &first), 0);
+	CHECK_EQ(dvq_borrow(&qp, 0x10000, 0x800, PROT_READ, &again), 0);
+	CHECK(again == first);
+	/* longer, and for more than reading */
+	CHECK_EQ(dvq_borrow(&qp, 0x10000, 0x2000, PROT_READ, &other), 0);
+	CHECK(other != first);
+	CHECK_EQ(dvq_borrow(&qp, 0x10000, 0x1000, PROT_READ | PROT_WRITE, &other), 0);
+	*(volatile char *)other = 1;
+	CHECK_EQ(*(volatile char *)first, 1);
 	fake_kernel.qps[1].exists = false;
 	dvq_borrow_reap();
 	CHECK_EQ(fake_mappings(), 0);
