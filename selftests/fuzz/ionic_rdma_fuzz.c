@@ -55,25 +55,9 @@ static void admin_command(struct fuzz *f, struct side *s)
 
 static void rdma_command(struct fuzz *f, struct side *s)
 {
-	union {
-		struct ionic_aq_create_cq cq;
-		struct ionic_aq_create_qp qp;
-		struct ionic_aq_create_mr mr;
-		struct ionic_aq_modify_qp modify;
-		struct ionic_aq_query_qp query;
-		struct ionic_aq_create_ah ah;
-		struct ionic_aq_stats stats;
-		struct ionic_aq_destroy destroy;
-		uint8_t bytes[128];
-	} cmd = { .bytes = { 0 } };
-	static const uint8_t sizes[IONIC_AQ_OPS] = {
-		4, sizeof(cmd.cq), sizeof(cmd.qp), sizeof(cmd.mr), sizeof(cmd.stats),
-		sizeof(cmd.stats), sizeof(cmd.destroy), 4, sizeof(cmd.destroy),
-		sizeof(cmd.modify), sizeof(cmd.query), sizeof(cmd.destroy), 4, sizeof(cmd.ah), 12,
-		4, sizeof(cmd.destroy), sizeof(cmd.stats), sizeof(cmd.stats),
-	};
+	union raq_command cmd = { .bytes = { 0 } };
 	uint8_t how = fuzz8(f), number = fuzz8(f);
-	unsigned int op = (how & 31) % IONIC_AQ_OPS, size = sizes[op];
+	unsigned int op = (how & 31) % IONIC_AQ_OPS, size = raq_size(op);
 
 	switch (op) {
 	case IONIC_AQ_CREATE_CQ:

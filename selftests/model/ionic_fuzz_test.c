@@ -106,24 +106,8 @@ static void device_command(struct rnic *rnic)
 /* commands as they should be, with some fields that are not */
 static void rdma_command(struct rnic *rnic, struct rqp *qp, struct rcq *cq, struct rmr *mr)
 {
-	union {
-		struct ionic_aq_create_cq cq;
-		struct ionic_aq_create_qp qp;
-		struct ionic_aq_create_mr mr;
-		struct ionic_aq_modify_qp modify;
-		struct ionic_aq_query_qp query;
-		struct ionic_aq_create_ah ah;
-		struct ionic_aq_stats stats;
-		struct ionic_aq_destroy destroy;
-		uint8_t bytes[128];
-	} cmd = { .bytes = { 0 } };
-	static const uint8_t sizes[IONIC_AQ_OPS] = {
-		4, sizeof(cmd.cq), sizeof(cmd.qp), sizeof(cmd.mr), sizeof(cmd.stats),
-		sizeof(cmd.stats), sizeof(cmd.destroy), 4, sizeof(cmd.destroy),
-		sizeof(cmd.modify), sizeof(cmd.query), sizeof(cmd.destroy), 4, sizeof(cmd.ah), 12,
-		4, sizeof(cmd.destroy), sizeof(cmd.stats), sizeof(cmd.stats),
-	};
-	unsigned int op = below(IONIC_AQ_OPS);
+	union raq_command cmd = { .bytes = { 0 } };
+	unsigned int op = below(IONIC_AQ_OPS), size = raq_size(op);
 
 	if (op == IONIC_AQ_CREATE_CQ)
 		cmd.cq = rcq_command(cq, 2);
@@ -134,11 +118,11 @@ static void rdma_command(struct rnic *rnic, struct rqp *qp, struct rcq *cq, stru
 	else if (op == IONIC_AQ_MODIFY_QP)
 		cmd.modify = rqp_modify_command(qp, 1u << below(26) | 1, below(7));
 	/* the numbers of destroyed objects are small */
-	if (sizes[op] == sizeof(cmd.destroy))
+	if (size == sizeof(cmd.destroy))
 		cmd.destroy.id = htole32(below(8));
 	else
-		spoil(rnic, cmd.bytes + 4, sizes[op] - 4, below(4));
-	raq_post(rnic, &cmd, op, below(50) ? sizes[op] : 4 + below(100));
+		spoil(rnic, cmd.bytes + 4, size - 4, below(4));
+	raq_post(rnic, &cmd, op, below(50) ? size : 4 + below(100));
 	raq_ring(rnic);
 }
 

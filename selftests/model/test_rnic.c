@@ -97,6 +97,29 @@ static uint64_t doorbell(unsigned int qid, unsigned int ring_no, unsigned int in
 
 /* ---- RDMA admin queue ------------------------------------------------------------- */
 
+size_t raq_size(unsigned int op)
+{
+	static const uint8_t sizes[IONIC_AQ_OPS] = {
+		[IONIC_AQ_CREATE_CQ] = sizeof(struct ionic_aq_create_cq),
+		[IONIC_AQ_CREATE_QP] = sizeof(struct ionic_aq_create_qp),
+		[IONIC_AQ_CREATE_MR] = sizeof(struct ionic_aq_create_mr),
+		[IONIC_AQ_STATS_HDRS] = sizeof(struct ionic_aq_stats),
+		[IONIC_AQ_STATS_VALS] = sizeof(struct ionic_aq_stats),
+		[IONIC_AQ_DESTROY_MR] = sizeof(struct ionic_aq_destroy),
+		[IONIC_AQ_DESTROY_CQ] = sizeof(struct ionic_aq_destroy),
+		[IONIC_AQ_MODIFY_QP] = sizeof(struct ionic_aq_modify_qp),
+		[IONIC_AQ_QUERY_QP] = sizeof(struct ionic_aq_query_qp),
+		[IONIC_AQ_DESTROY_QP] = sizeof(struct ionic_aq_destroy),
+		[IONIC_AQ_CREATE_AH] = sizeof(struct ionic_aq_create_ah),
+		[IONIC_AQ_QUERY_AH] = 12,	/* has no struct: no driver asks */
+		[IONIC_AQ_DESTROY_AH] = sizeof(struct ionic_aq_destroy),
+		[IONIC_AQ_QP_STATS_HDRS] = sizeof(struct ionic_aq_stats),
+		[IONIC_AQ_QP_STATS_VALS] = sizeof(struct ionic_aq_stats),
+	};
+
+	return op < IONIC_AQ_OPS && sizes[op] ? sizes[op] : sizeof(struct ionic_aq_header);
+}
+
 void raq_post(struct rnic *rnic, void *cmd, unsigned int op, size_t size)
 {
 	struct ionic_aq_header *header = cmd;

@@ -82,6 +82,20 @@ int rnic_create(struct rnic *rnic, unsigned int opcode, unsigned int id, unsigne
 /* ---- RDMA admin queue ------------------------------------------------------------- */
 
 /* posts a command of @size bytes with its header, which is filled in from @size and @op */
+/* any command of the RDMA admin queue, and its bytes: of one that nobody knows, those of a header */
+union raq_command {
+	struct ionic_aq_create_cq cq;
+	struct ionic_aq_create_qp qp;
+	struct ionic_aq_create_mr mr;
+	struct ionic_aq_modify_qp modify;
+	struct ionic_aq_query_qp query;
+	struct ionic_aq_create_ah ah;
+	struct ionic_aq_stats stats;
+	struct ionic_aq_destroy destroy;
+	uint8_t bytes[128];
+};
+size_t raq_size(unsigned int op);
+
 void raq_post(struct rnic *rnic, void *cmd, unsigned int op, size_t size);
 void raq_ring(struct rnic *rnic);
 /* the next answer: its status, or RNIC_NO_ANSWER */
