@@ -444,6 +444,11 @@ static int flush_recvs(struct dion_work *work, struct ib_wc *wc, int wanted)
 
 /* ---- polling ----------------------------------------------------------------- */
 
+static bool is_send(u32 type)
+{
+	return type == IONIC_CQE_SEND_MSN || type == IONIC_CQE_SEND_NPG;
+}
+
 /* Return: was there something to report at once? */
 static bool take_cqe(struct dion_cq_ring *ring, const struct ionic_cqe *cqe, struct ib_wc *wc)
 {
@@ -456,8 +461,7 @@ static bool take_cqe(struct dion_cq_ring *ring, const struct ionic_cqe *cqe, str
 		return false;
 	if (type == IONIC_CQE_RECV && qp->work->recv_ring == ring)
 		return take_recv(qp->work, cqe, wc);
-	if ((type == IONIC_CQE_SEND_MSN || type == IONIC_CQE_SEND_NPG) &&
-	    qp->work->send_ring == ring)
+	if (is_send(type) && qp->work->send_ring == ring)
 		take_send(qp->work, cqe, type == IONIC_CQE_SEND_MSN);
 	else
 		broken(qp, cqe);
@@ -610,20 +614,51 @@ int dion_work_attach(struct dion_qp *qp)
 	return ret;
 }
 
-/* Entries that are there and not taken become nobody's: the number may get another owner. */
-static void void_cqes(struct dion_cq_ring *ring, u32 qpn)
+static void void_cqe(struct ionic_cqe *cqe)
+{
+	cqe->qid_type_flags |= cpu_to_be32(IONIC_CQE_QID);
+}
+
+/* The next entry of the QP that is there and not taken, from where the ring is at; or NULL. */
+static struct ionic_cqe *next_cqe_of(struct dion_cq_ring *ring, u32 qpn, u32 lap)
 {
 	struct ionic_cqe *cqes = ring->memory.cpu;
-	u32 taken = ring->taken;
 	struct ionic_cqe *cqe;
 
 	lockdep_assert_held(&ring->lock);
-	for (; next_cqe(ring); ring->taken++) {
-		if (ring->taken - taken == BIT(ring->depth_log2))
-			break;
-		cqe = &cqes[ring->taken & (BIT(ring->depth_log2) - 1)];
+	while (ring->taken != lap && next_cqe(ring)) {
+		cqe = &cqes[ring->taken++ & (BIT(ring->depth_log2) - 1)];
 		if (FIELD_GET(IONIC_CQE_QID, be32_to_cpu(cqe->qid_type_flags)) == qpn)
-			cqe->qid_type_flags |= cpu_to_be32(IONIC_CQE_QID);
+			return cqe;
+	}
+	return NULL;
+}
+
+/* Entries that are there and not taken become nobody's: the number may get another owner. */
+static void void_cqes(struct dion_cq_ring *ring, u32 qpn)
+{
+	u32 taken = ring->taken, lap = taken + BIT(ring->depth_log2);
+	struct ionic_cqe *cqe;
+
+	while ((cqe = next_cqe_of(ring, qpn, lap)))
+		void_cqe(cqe);
+	ring->taken = taken;
+}
+
+/* The same of those of sends, but what they say is noted as if they were polled for now. */
+static void take_sends(struct dion_work *work)
+{
+	struct dion_cq_ring *ring = work->send_ring;
+	u32 taken = ring->taken, lap = taken + BIT(ring->depth_log2);
+	struct ionic_cqe *cqe;
+	u32 type;
+
+	while ((cqe = next_cqe_of(ring, work->qp->dvq.ibqp.qp_num, lap))) {
+		type = FIELD_GET(IONIC_CQE_TYPE, be32_to_cpu(cqe->qid_type_flags));
+		if (!is_send(type))
+			continue;
+		take_send(work, cqe, type == IONIC_CQE_SEND_MSN);
+		void_cqe(cqe);
 	}
 	ring->taken = taken;
 }
@@ -677,7 +712,10 @@ void dion_work_detach(struct dion_qp *qp)
 	reset_recvs(qp);
 }
 
-/* After SQE what was posted before is flushed, and what follows is sent. */
+/*
+ * After SQE what was posted before is flushed, and what follows is sent. The error and the
+ * device's hint may not have been polled for yet; later they would be taken for new ones.
+ */
 static void open_sends(struct dion_work *work)
 {
 	struct dion_cq_ring *ring = work->send_ring;
@@ -685,6 +723,7 @@ static void open_sends(struct dion_work *work)
 	bool flushed;
 
 	spin_lock_irq(&ring->lock);
+	take_sends(work);
 	spin_lock(&sends->lock);
 	flushed = sends->flow == DION_FLUSHING;
 	if (flushed)

@@ -1086,6 +1086,23 @@ out:
 	both_exit();
 }
 
+/* Return: the adapter says that it is in that state. */
+static bool comes_to(struct ib_qp *qp, enum ib_qp_state state)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+	struct ib_qp_init_attr init_attr;
+	struct ib_qp_attr attr;
+
+	do {
+		if (ib_query_qp(qp, &attr, IB_QP_STATE, &init_attr))
+			return false;
+		if (attr.qp_state == state)
+			return true;
+		usleep_range(100, 200);
+	} while (time_before(jiffies, until));
+	return false;
+}
+
 /* A send that fails stops the send queue only, and the queue can go on. */
 static void test_send_queue_error(void)
 {
@@ -1117,6 +1134,21 @@ static void test_send_queue_error(void)
 		WAIT_FOR(&a, 3, IB_WC_WR_FLUSH_ERR);
 		WAIT(&a, 4);
 		WAIT(&b, 10);
+	}
+	/* it goes on before all that tells of the error is polled for, or any of it */
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(send_to(&a, 5, ah, b.qp->qp_num, &bad), 0);
+		if (i % 2)
+			WAIT_FOR(&a, 5, IB_WC_LOC_PROT_ERR);
+		else
+			EXPECT(comes_to(a.qp, IB_QPS_SQE));
+		EXPECT_EQ(ib_modify_qp(a.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
+		EXPECT_EQ(recv(&b, 11, 0, 1000), 0);
+		EXPECT_EQ(send_to(&a, 6, ah, b.qp->qp_num, &good), 0);
+		if (i % 2 == 0)
+			WAIT_FOR(&a, 5, IB_WC_LOC_PROT_ERR);
+		WAIT(&a, 6);
+		WAIT(&b, 11);
 	}
 	NOTHING(&a);
 	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
