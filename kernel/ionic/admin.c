@@ -244,11 +244,13 @@ static void cq_failed(struct dion_hw_cq *cq)
 	dion_device_fail(aq->dev);
 }
 
-/* The oldest command has waited too long. */
-static void say_stuck(const struct dion_aq *aq)
+/* The oldest command has waited too long. One that its caller has given up is no longer there. */
+static void say_stuck(struct dion_aq *aq)
 {
-	const struct command *cmd = list_first_entry(&aq->running, struct command, entry);
+	const struct command *cmd = list_first_entry_or_null(&aq->running, struct command, entry);
 
+	if (!cmd)
+		return;
 	ibdev_err(&aq->dev->dvq.ibdev, "admin queue %u: no answer to command %u in slot %u\n",
 		  aq->id, cmd->bytes[0], cmd->index);
 }
