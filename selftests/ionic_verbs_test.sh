@@ -46,6 +46,7 @@ test_reset() { run reset; }
 test_wraps() { run wraps; }
 test_arming() { run arming; }
 test_both_pipelines() { run both_pipelines; }
+test_worker_of_a_cq_that_goes() { run worker_of_a_cq_that_goes; }
 test_datagrams() { run datagrams; }
 test_send_queue_error() { run send_queue_error; }
 
@@ -66,6 +67,33 @@ test_completion_that_makes_no_sense()
 	model "$(model_name)" inject clear > /dev/null
 	# and only it
 	run sends
+}
+
+# rules_used_up NAME: what was to be spoilt has been
+rules_used_up()
+{
+	[ -z "$(model "$1" inject list | tr -d ' ')" ]
+}
+
+# Events of a CQ come while the adapter is about to destroy it: nobody is told of it any more, as the worker
+# that polls it was stopped before.
+test_event_of_a_cq_that_goes()
+{
+	local name before number events
+
+	model_present || { skip "needs the modelled adapter's control channel"; return; }
+	name=$(model_name)
+	before=" $(model "$name" cqs) "
+	events=$(stat "$name" eq_events)
+	model "$name" inject op=destroy_cq action=delay ms=3000 > /dev/null
+	{ run event_of_a_cq_that_goes; [ "$tap_failed" = 0 ]; } &
+	# the rule is used up when the command has come
+	soon 60 rules_used_up "$name" || fail 'no CQ is destroyed'
+	for number in $(model "$name" cqs); do
+		[[ $before == *" $number "* ]] || model "$name" event cq="$number" code=0 > /dev/null
+	done
+	wait $! || fail 'the module complains'
+	[ "$(stat "$name" eq_events)" -ge $((events + 2)) ] || fail 'the adapter told of nothing'
 }
 
 # An address handle is asked for in atomic context and never answered: everything ends.

@@ -998,6 +998,48 @@ out:
 	both_exit();
 }
 
+/* ---- tests: CQs that go --------------------------------------------------------- */
+
+static DECLARE_COMPLETION(work_begun);
+static atomic_t works_ended;
+
+static void slow_work(struct work_struct *work)
+{
+	complete(&work_begun);
+	msleep(300);
+	atomic_inc(&works_ended);
+}
+
+/*
+ * The core stops the worker of a CQ and then has the driver destroy it. Here the worker was
+ * started again in between, and is still at it; it is waited for.
+ */
+static void test_worker_of_a_cq_that_goes(void)
+{
+	const enum ib_poll_context contexts[] = { IB_POLL_WORKQUEUE, IB_POLL_UNBOUND_WORKQUEUE };
+	struct ib_wc *wcs;
+	struct ib_cq *cq;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		cq = ib_alloc_cq(self_dev, NULL, 16, 0, contexts[i]);
+		EXPECT_EQ(PTR_ERR_OR_ZERO(cq), 0);
+		if (IS_ERR(cq))
+			return;
+		/* ib_free_cq() would stop the worker, too, and free these */
+		wcs = cq->wc;
+		reinit_completion(&work_begun);
+		atomic_set(&works_ended, 0);
+		cq->work.func = slow_work;
+		cq->comp_handler(cq, cq->cq_context);
+		wait_for_completion(&work_begun);
+		ib_destroy_cq(cq);
+		EXPECT_EQ(atomic_read(&works_ended), 1);
+		EXPECT(soon(&works_ended, 1));
+		kfree(wcs);
+	}
+}
+
 /* ---- tests: datagrams ---------------------------------------------------------- */
 
 static int send_to(struct end *end, u64 id, struct ib_ah *ah, u32 qpn, struct ib_sge *sge)
@@ -1181,6 +1223,21 @@ out:
 	both_exit();
 }
 
+/* The model takes its time to destroy the CQ, and tells of completions meanwhile. */
+static void test_event_of_a_cq_that_goes(void)
+{
+	if (end_init(&a, self_dev, 0)) {
+		EXPECT(false);
+		goto out;
+	}
+	EXPECT_EQ(ib_req_notify_cq(a.cq, IB_CQ_NEXT_COMP), 0);
+	ib_destroy_cq(a.cq);
+	a.cq = NULL;
+	EXPECT_EQ(atomic_read(&a.events), 0);
+out:
+	end_exit(&a);
+}
+
 /* The model never answers: who must not sleep waits for two seconds, and the device is done. */
 static void test_unanswered(void)
 {
@@ -1235,9 +1292,11 @@ static const struct test {
 	{ "wraps", test_wraps },
 	{ "arming", test_arming },
 	{ "both_pipelines", test_both_pipelines },
+	{ "worker_of_a_cq_that_goes", test_worker_of_a_cq_that_goes },
 	{ "datagrams", test_datagrams },
 	{ "send_queue_error", test_send_queue_error },
 	{ "nonsense", test_nonsense },
+	{ "event_of_a_cq_that_goes", test_event_of_a_cq_that_goes },
 	{ "unanswered", test_unanswered },
 };
 
