@@ -7,37 +7,12 @@
 #include "efa.h"
 #include "test_efa.h"
 
-#define OPTIONS_MAX	32
-
-/* what a test builds on; without it nothing that follows means anything */
-#define MUST(condition)								\
-	do {									\
-		if (!(condition)) {						\
-			printf("Bail out! %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);						\
-		}								\
-	} while (0)
-
 /* ---- adapter ----------------------------------------------------------- */
-
-static struct model_device *make(const char *name, const char *options)
-{
-	char *copy = strdup(options), *rest = NULL, *words[OPTIONS_MAX + 1] = { 0 };
-	struct model_device *dev;
-	unsigned int n = 0;
-
-	for (char *word = strtok_r(copy, " ", &rest); word && n < OPTIONS_MAX;
-	     word = strtok_r(NULL, " ", &rest))
-		words[n++] = word;
-	dev = efa_type.create(name, words, stderr);
-	free(copy);
-	return dev;
-}
 
 void drv_plug(struct drv *drv, const char *name, const char *options)
 {
 	memset(drv, 0, sizeof(*drv));
-	drv->dev = make(name, options);
+	drv->dev = test_device(&efa_type, name, options);
 	MUST(drv->dev);
 	test_host_open(&drv->host, drv->dev);
 	drv->resp = test_alloc(&drv->host, 8, 8);

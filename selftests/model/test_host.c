@@ -9,6 +9,7 @@
 #include "inject.h"
 #include "test_host.h"
 
+#define OPTIONS_MAX	32
 #define START		(1000 * TEST_MS)
 #define SLICES_MAX	10000000	/* more is a device that never comes to rest */
 
@@ -131,6 +132,21 @@ static const struct model_host_ops host_ops = {
 	.dma_read = dma_read, .dma_write = dma_write, .wmb = wmb, .irq = irq, .kick = kick,
 	.timer = timer, .now = host_now, .leave = leave,
 };
+
+struct model_device *test_device(const struct model_type *type, const char *name,
+				 const char *options)
+{
+	char *copy = strdup(options), *rest = NULL, *words[OPTIONS_MAX + 1] = { 0 };
+	struct model_device *dev;
+	unsigned int n = 0;
+
+	for (char *word = strtok_r(copy, " ", &rest); word && n < OPTIONS_MAX;
+	     word = strtok_r(NULL, " ", &rest))
+		words[n++] = word;
+	dev = type->create(name, words, stderr);
+	free(copy);
+	return dev;
+}
 
 void test_host_open(struct test_host *host, struct model_device *dev)
 {

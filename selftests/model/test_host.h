@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "device.h"
 
@@ -52,6 +54,19 @@ struct test_host {
 	bool left;			/* the device wants to be pulled */
 	uint64_t timer;
 };
+
+/* what a test builds on; without it nothing that follows means anything */
+#define MUST(condition)									\
+	do {										\
+		if (!(condition)) {							\
+			printf("Bail out! %s:%d: %s\n", __FILE__, __LINE__, #condition);	\
+			exit(1);							\
+		}									\
+	} while (0)
+
+/* a device with options as they stand on a command line, between spaces; NULL if it refuses them */
+struct model_device *test_device(const struct model_type *type, const char *name,
+				 const char *options);
 
 /* plugs the device in: BAR memory, first reset */
 void test_host_open(struct test_host *host, struct model_device *dev);

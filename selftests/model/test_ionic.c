@@ -8,38 +8,14 @@
 #include "ionic.h"
 #include "test_ionic.h"
 
-#define OPTIONS_MAX	32
 #define COMP_SIZE	16
 
-/* what a test builds on; without it nothing that follows means anything */
-#define MUST(condition)								\
-	do {									\
-		if (!(condition)) {						\
-			printf("Bail out! %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);						\
-		}								\
-	} while (0)
-
 /* ---- adapter ---------------------------------------------------------------------- */
-
-static struct model_device *make(const char *name, const char *options)
-{
-	char *copy = strdup(options), *rest = NULL, *words[OPTIONS_MAX + 1] = { 0 };
-	struct model_device *dev;
-	unsigned int n = 0;
-
-	for (char *word = strtok_r(copy, " ", &rest); word && n < OPTIONS_MAX;
-	     word = strtok_r(NULL, " ", &rest))
-		words[n++] = word;
-	dev = ionic_type.create(name, words, stderr);
-	free(copy);
-	return dev;
-}
 
 void nic_plug(struct nic *nic, const char *name, const char *options)
 {
 	memset(nic, 0, sizeof(*nic));
-	nic->dev = make(name, options);
+	nic->dev = test_device(&ionic_type, name, options);
 	MUST(nic->dev);
 	test_host_open(&nic->host, nic->dev);
 	nic->port_info = test_alloc(&nic->host, TEST_PAGE, TEST_PAGE);

@@ -8,15 +8,6 @@
 #include "ionic_rdma.h"
 #include "test_rnic.h"
 
-/* what a test builds on; without it nothing that follows means anything */
-#define MUST(condition)								\
-	do {									\
-		if (!(condition)) {						\
-			printf("Bail out! %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			exit(1);						\
-		}								\
-	} while (0)
-
 #define TAG	7
 
 /* ---- adapter ---------------------------------------------------------------------- */
