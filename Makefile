@@ -5,6 +5,8 @@
 ROOT	:= $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
 VM	:= $(ROOT)/selftests/vm
 
+VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' $(ROOT)/dkms.conf)
+
 # The kernel whose headers the modules are built with, and where to.
 KDIR	?= /lib/modules/$(shell uname -r)/build
 OUT	?= $(ROOT)/build/host
@@ -30,12 +32,17 @@ help:
 ##                       of clang if the kernel is (LLVM= names a version of it)
 ## make library          libdvq and its pkg-config file
 ## make tools            the command dvq
-## make install          all of them, depmod and ldconfig; prefix= and DESTDIR= as usual (root)
+## make man              the manual pages
+## make install          all of them and the manual pages, depmod, ldconfig; prefix= and DESTDIR= as usual (root)
+## make uninstall        removes what make install has put there, of modules those for KDIR's kernel (root)
+## make install-dkms     the modules' sources for DKMS, into /usr/src (root)
+## make deb              Debian packages, into build/deb
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
 ## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
 ## make check-all        the same on every suite, and make against (root)
 ## make against          modules built for 7.3, the kernel of trixie-backports (root)
+## make check-packages   Debian packages are installed, booted, upgraded and purged on each suite; SUITE= picks one (root)
 ## make soak             adapters are pulled out a thousand times under load (root)
 ## make fuzz-uverbs      COUNT= (10000000) random uverbs calls on each kind of adapter (root)
 ## make check-oracle     the models under the in-tree drivers (root)
@@ -75,7 +82,7 @@ tree:
 		exit 1; }
 	@mkdir -p $(TREE)
 	@find $(TREE) -xtype l -delete
-	@cp -rsf $(ROOT)/Kbuild $(ROOT)/kernel $(ROOT)/include $(wildcard $(ROOT)/debian) $(TREE)/
+	@cp -rsf $(ROOT)/Kbuild $(ROOT)/kernel $(ROOT)/include $(ROOT)/dkms.conf $(TREE)/
 
 modules: tree
 	$(kbuild) modules
@@ -91,6 +98,9 @@ library:
 
 tools: library
 	$(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib
+
+man:
+	$(MAKE) -C $(ROOT)/Documentation/man O=$(OUT)/man
 
 tests: library tools
 	$(MAKE) -C $(ROOT)/selftests OUT=$(OUT)
@@ -111,11 +121,73 @@ native: model
 	$(MAKE) -C $(ROOT)/selftests/native
 	$(MAKE) -C $(ROOT)/selftests/fuzz
 
-install: root modules tools
-	$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) modules_install
-	$(MAKE) -C $(ROOT)/lib O=$(OUT)/lib install
-	$(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib install
-	[ -n "$(DESTDIR)" ] || ldconfig
+# ---- installing -------------------------------------------------------------------------------------
+
+prefix	?= /usr/local
+modprobedir ?= $(prefix)/lib/modprobe.d
+srcdir	?= /usr/src
+
+in_lib	= $(MAKE) -C $(ROOT)/lib O=$(OUT)/lib
+in_tools = $(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib
+in_man	= $(MAKE) -C $(ROOT)/Documentation/man O=$(OUT)/man
+release	= $(or $(shell cat $(KDIR)/include/config/kernel.release 2> /dev/null),$(shell uname -r))
+is_live	= [ -n "$(DESTDIR)" ] ||
+
+install: $(if $(DESTDIR),,root) modules install-programs install-modprobe
+	$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
+	@if command -v rst2man > /dev/null || command -v rst2man.py > /dev/null; then $(MAKE) install-man; else \
+		echo "no manual pages: install rst2man (python3-docutils), then make install-man"; fi
+	$(is_live) depmod $(release)
+
+install-programs: tools
+	$(in_lib) install
+	$(in_tools) install
+	$(is_live) ldconfig
+
+install-man:
+	$(in_man) install
+
+# which driver comes first where the kernel has one of its own
+install-modprobe:
+	install -d $(DESTDIR)$(modprobedir)
+	install -m 644 $(ROOT)/kernel/efa/modprobe.conf $(DESTDIR)$(modprobedir)/dvq_efa.conf
+	install -m 644 $(ROOT)/kernel/ionic/modprobe.conf $(DESTDIR)$(modprobedir)/dvq_ionic.conf
+
+# What DKMS calls modules: dvq, and dvq-ionic, each with all that it takes to build them.
+install-dkms: $(if $(DESTDIR),,root)
+	$(call dkms_sources,dvq,efa,dkms.conf)
+	$(call dkms_sources,dvq-ionic,ionic,kernel/ionic/dkms.conf)
+
+define dkms_sources
+	rm -rf $(DESTDIR)$(srcdir)/$1-$(VERSION)
+	install -d $(DESTDIR)$(srcdir)/$1-$(VERSION)
+	cd $(ROOT) && cp -r --parents Kbuild kernel/core kernel/compat kernel/$2 include/hw include/uapi \
+		$(DESTDIR)$(srcdir)/$1-$(VERSION)
+	rm -f $(DESTDIR)$(srcdir)/$1-$(VERSION)/kernel/$2/dkms.conf \
+		$(DESTDIR)$(srcdir)/$1-$(VERSION)/kernel/$2/modprobe.conf
+	install -m 644 $(ROOT)/$3 $(DESTDIR)$(srcdir)/$1-$(VERSION)/dkms.conf
+endef
+
+uninstall: $(if $(DESTDIR),,root)
+	rm -f $(foreach name,dvq dvq_efa dvq_ionic,$(DESTDIR)/lib/modules/$(release)/updates/$(name).ko \
+		$(DESTDIR)/lib/modules/$(release)/updates/$(name).ko.*)
+	rm -f $(DESTDIR)$(modprobedir)/dvq_efa.conf $(DESTDIR)$(modprobedir)/dvq_ionic.conf
+	$(in_tools) uninstall
+	$(in_lib) uninstall
+	$(in_man) uninstall
+	$(is_live) { depmod $(release) && ldconfig; }
+
+# Beside a copy of the source tree, as dpkg-buildpackage leaves what it makes one directory further up.
+DEB	:= $(ROOT)/build/deb
+deb:
+	@command -v dpkg-checkbuilddeps > /dev/null && cd $(ROOT) && dpkg-checkbuilddeps || { \
+		echo "make deb needs more packages: run 'apt-get build-dep $(ROOT)' as root" >&2; exit 1; }
+	rm -rf $(DEB)
+	mkdir -p $(DEB)/dvq-$(VERSION)
+	tar -C $(ROOT) --exclude=./build --exclude=./.git -c . | tar -C $(DEB)/dvq-$(VERSION) -x
+	cd $(DEB)/dvq-$(VERSION) && env -u MAKEFLAGS -u MAKEOVERRIDES -u MFLAGS -u ROOT dpkg-buildpackage --build=binary --no-sign
+	rm -rf $(DEB)/dvq-$(VERSION)
+	@ls $(DEB)/*.deb
 
 clean:
 	rm -rf $(ROOT)/build
@@ -165,6 +237,10 @@ check-oracle: deps
 	$(MAKE) suite
 	@$(VM)/oracle $(SUITE)
 	@$(VM)/check --suite $(SUITE) --oracle
+
+check-packages: deps
+	$(MAKE) -j $(JOBS) model
+	@$(VM)/packages $(if $(filter-out file default,$(origin SUITE)),$(SUITE))
 
 soak: deps
 	$(MAKE) -j $(JOBS) model
@@ -218,5 +294,6 @@ fuzz-native: deps
 	$(MAKE) -j $(JOBS) -C $(ROOT)/selftests/fuzz all fuzzers
 	@$(ROOT)/selftests/fuzz/run
 
-.PHONY: all help root tree modules planted library tests test_modules model native fuzz fuzz-native fuzz-uverbs install clean deps suite \
-	check check-all check-oracle check-debug against demo shell soak style leaks
+.PHONY: all help root tree modules planted library tools man tests test_modules model native fuzz fuzz-native fuzz-uverbs \
+	install install-programs install-man install-modprobe install-dkms uninstall deb clean deps suite \
+	check check-all check-packages check-oracle check-debug against demo shell soak style leaks

@@ -117,3 +117,5 @@ EXPORT_SYMBOL_GPL(dvq_place_no_room);
 MODULE_DESCRIPTION("Direct verbs queues: work queue records and their uverbs methods");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(DVQ_VERSION);
+/* For programs: a driver needs no symbol of it on each kernel. */
+MODULE_SOFTDEP("pre: ib_uverbs");
