@@ -889,6 +889,9 @@ TEST(f31_f32_event_counter_commands)
 	attach.events = htole32(0x400);
 	CHECK_EQ(drv_admin(&drv, attach, EFA_ADMIN_ATTACH_COUNTER, resp), EFA_ADMIN_ILLEGAL_PARAM);
 	drv_expect_violations(&drv, 1, "events");
+	attach.events = 0;
+	CHECK_EQ(drv_admin(&drv, attach, EFA_ADMIN_ATTACH_COUNTER, resp), EFA_ADMIN_ILLEGAL_PARAM);
+	drv_expect_violations(&drv, 1, "events 0x0");
 	attach.events = htole32(EFA_COUNTER_SEND);
 	CHECK_EQ(drv_admin(&drv, attach, EFA_ADMIN_ATTACH_COUNTER, resp), 0);
 	CHECK_EQ(drv_admin_flags(&drv, &destroy_cmd, sizeof(destroy_cmd), EFA_ADMIN_DESTROY_COUNTER,

@@ -596,6 +596,15 @@ TEST(a_completion_queue_that_overruns)
 	CHECK_EQ(qid, small.id);
 	CHECK(!req_event(&a, 2, &type, &code, &qid));
 	CHECK_EQ(tally(&a, "cq_overruns"), 1);
+	/* nothing more is written, whatever room there is, nor is it told of again */
+	while (rcq_take(&small))
+		;
+	rcq_told(&small);
+	rqp_write(&aqp, &amr, 0, 8, &bmr, 0);
+	test_run();
+	CHECK(!rcq_take(&small));
+	CHECK(!req_event(&a, 2, &type, &code, &qid));
+	CHECK_EQ(tally(&a, "cq_overruns"), 2);
 	close_both();
 }
 
