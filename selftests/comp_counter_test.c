@@ -256,8 +256,16 @@ EFA_TEST(the_device_refuses)
 	CHECK_EQ(endpoint_destroy(endpoint), 0);
 	model_ask(self->model, "inject op=destroy_counter action=fail status=7");
 	CHECK_EQ(verbs.destroy(counter), EBUSY);
+	/* half of it is gone, and may be somebody else's now */
+	model_ask(self->model, "inject op=destroy_counter nth=2 action=fail status=7");
+	CHECK_EQ(verbs.destroy(counter), EBUSY);
+	CHECK_EQ(live(), 1);
+	CHECK_EQ(verbs.set_err(counter, 1), EINVAL);
+	endpoint = endpoint_new(self, &options);
+	CHECK_EQ(verbs.attach(endpoint->qp, counter, &attr), EINVAL);
 	CHECK_EQ(verbs.destroy(counter), 0);
 	CHECK_EQ(live(), 0);
+	CHECK_EQ(endpoint_destroy(endpoint), 0);
 }
 
 EFA_TEST_MAIN

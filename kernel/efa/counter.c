@@ -154,7 +154,10 @@ err_destroy:
 	return ret;
 }
 
-/* What the device does not let go of stays, and can be destroyed later. */
+/*
+ * What the device does not let go of stays, and can be destroyed later. It is of no other use:
+ * the handle of a half that is gone may be somebody else's by now.
+ */
 static int destroy_comp_cntr(struct ib_comp_cntr *ibcc)
 {
 	struct efa_comp_cntr *cc = to_efa_comp_cntr(ibcc);
@@ -165,13 +168,18 @@ static int destroy_comp_cntr(struct ib_comp_cntr *ibcc)
 
 /* ---- use -------------------------------------------------------------------------------- */
 
+static bool is_whole(const struct efa_comp_cntr *cc)
+{
+	return cc->entry[SUCCESS].umem && cc->entry[ERROR].umem;
+}
+
 static int modify_comp_cntr(struct ib_comp_cntr *ibcc, enum ib_comp_cntr_entry entry,
 			    enum ib_comp_cntr_modify_op op, u64 value)
 {
 	struct efa_comp_cntr *cc = to_efa_comp_cntr(ibcc);
 	struct efa_dev *dev = to_efa_dev(ibcc->device);
 
-	if (value > dev->attr.event_counter_max)
+	if (value > dev->attr.event_counter_max || !is_whole(cc))
 		return -EINVAL;
 	return efa_cmd_modify_counter(dev, cc->entry[entry == IB_COMP_CNTR_ENTRY_ERR].handle,
 				      op == IB_COMP_CNTR_MODIFY_OP_SET ? EFA_COUNTER_SET :
@@ -187,6 +195,8 @@ static int attach_locked(struct efa_dev *dev, struct efa_qp *qp, struct efa_comp
 
 	if (!qp->alive)
 		return -ENODEV;
+	if (!is_whole(cc))
+		return -EINVAL;
 	ret = efa_cmd_attach_counter(dev, cc->entry[SUCCESS].handle, qp->handle, events);
 	if (ret || !errors)
 		return ret;
