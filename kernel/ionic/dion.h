@@ -28,7 +28,9 @@
  * Locks: dion_qp.lock is held across commands, which take dion_aq.lock (a spinlock, also
  * taken by interrupts). dion_dev.stop_lock is not taken inside any other. Those of the
  * kernel's queues are spinlocks for any context: the lock of dion_dev.qps, inside it
- * dion_cq_ring.lock, inside that one of dion_sends.lock and dion_recvs.lock.
+ * dion_cq_ring.lock, inside that one of dion_sends.lock and dion_recvs.lock. Whoever is told
+ * of completions under dion_cq.tell_lock may poll, arm and post, so it is outside of the
+ * last three.
  */
 #ifndef DION_H
 #define DION_H
