@@ -96,6 +96,26 @@ static int create(const struct raw *raw, uint32_t entries, const struct place *p
 	return err;
 }
 
+/* what dvq tells of it: a ring of the creator's, where he can see it */
+static void check_record(const struct raw *raw, uint32_t cq, uint32_t entries,
+			 const struct place *place)
+{
+	struct dvq_cq_info info;
+	struct uv_call call;
+
+	memset(&info, 0xee, sizeof(info));
+	uv_start(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CQ);
+	uv_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, cq);
+	uv_out(&call, DVQ_ATTR_QUERY_CQ_INFO, &info, sizeof(info));
+	CHECK_EQ(uv_run(raw->fd, &call), 0);
+	CHECK_EQ(info.mem, DVQ_MEM_USER);
+	CHECK_EQ(info.entries, entries);
+	CHECK_EQ(info.entry_size, ENTRY);
+	CHECK_EQ(info.ring_key, 0);
+	CHECK_EQ(info.ring_length, 0);
+	CHECK_EQ(info.user_addr, place->fd < 0 ? (uintptr_t)place->addr : 0);
+}
+
 static uint64_t live_cqs(void)
 {
 	struct model_stats stats;
@@ -143,6 +163,7 @@ static void expect(const struct raw *raw, const char *what, size_t bytes, const 
 			CHECK_EQ(resp.q_mmap_key, 0);
 			CHECK_EQ(resp.q_mmap_size, 0);
 			CHECK_EQ(resp.comp_mask, 0);
+			check_record(raw, cq, entries_of(raw, bytes), &as);
 			CHECK_EQ(live_cqs(), cqs + 1);
 			CHECK_EQ(raw_cq_destroy(raw, cq), 0);
 		}
