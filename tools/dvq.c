@@ -6,6 +6,7 @@
  *	dvq show DEV		the work queues of the live QPs of a device
  *	dvq placement DEV	in which memory they are, and who may have them elsewhere
  *	dvq doctor [--json]	which layer between adapter and program is at fault, and what to do
+ *	dvq --help		these lines
  *
  * Exit status: 0; 1 if something could not be found out, or a layer is at fault; 2 for wrong usage.
  */
@@ -27,6 +28,15 @@ static int usage(const char *what)
 	fprintf(stderr, "dvq: %s; usage: dvq list | dvq show DEV | dvq placement DEV | dvq doctor [--json]\n",
 		what);
 	return 2;
+}
+
+static int help(void)
+{
+	printf("usage: dvq list\t\t\tthe RDMA devices, who drives them, what they can do\n"
+	       "       dvq show DEVICE\t\tthe work queues of the live QPs of a device\n"
+	       "       dvq placement DEVICE\tin which memory they are, and who may have them elsewhere\n"
+	       "       dvq doctor [--json]\twhich layer between adapter and program is at fault, and what to do\n");
+	return 0;
 }
 
 /* ---- list ------------------------------------------------------------------------------ */
@@ -165,6 +175,7 @@ static int print_qps(const char *device, void (*print)(const struct tracked_qp *
 	if (ret) {
 		fprintf(stderr, "dvq: %s: %s\n", device,
 			ret == ENODEV ? "there is no such RDMA device, see 'dvq list'" :
+			ret == EPROTONOSUPPORT ? "there are no RDMA devices: ib_core is not loaded" :
 					strerror(ret));
 		return 1;
 	}
@@ -274,6 +285,8 @@ int main(int argc, char **argv)
 {
 	if (argc < 2)
 		return usage("a command is missing");
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return help();
 	if (!strcmp(argv[1], "list"))
 		return argc == 2 ? list() : usage("'list' takes no arguments");
 	if (!strcmp(argv[1], "show"))
