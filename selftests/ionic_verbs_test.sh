@@ -41,6 +41,7 @@ test_refused_objects() { run refused_objects; }
 test_full_queue() { run full_queue; }
 test_posting_in_every_state() { run posting_in_every_state; }
 test_flush() { run flush; }
+test_local_error() { run local_error; }
 test_drain() { run drain; }
 test_reset() { run reset; }
 test_wraps() { run wraps; }

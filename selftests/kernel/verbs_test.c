@@ -67,6 +67,7 @@ struct end {
 	struct ib_device *dev;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	struct ib_cq *send_cq;	/* another one for sends, or NULL */
 	struct ib_qp *qp;
 	u8 *buf;
 	u64 dma;
@@ -109,7 +110,7 @@ static int qp_init(struct end *end, enum ib_qp_type type)
 	struct ib_qp_init_attr attr = {
 		.event_handler = on_event,
 		.qp_context = end,
-		.send_cq = end->cq,
+		.send_cq = end->send_cq ?: end->cq,
 		.recv_cq = end->cq,
 		.cap = {
 			.max_send_wr = RING - 1,
@@ -136,6 +137,8 @@ static void end_exit(struct end *end)
 		EXPECT_EQ(ib_destroy_qp(end->qp), 0);
 	if (!IS_ERR_OR_NULL(end->cq))
 		ib_destroy_cq(end->cq);
+	if (!IS_ERR_OR_NULL(end->send_cq))
+		ib_destroy_cq(end->send_cq);
 	if (!IS_ERR_OR_NULL(end->pd))
 		ib_dealloc_pd(end->pd);
 	if (end->buf)
@@ -143,6 +146,7 @@ static void end_exit(struct end *end)
 	kfree(end->buf);
 	end->qp = NULL;
 	end->cq = NULL;
+	end->send_cq = NULL;
 	end->pd = NULL;
 	end->buf = NULL;
 }
@@ -825,6 +829,30 @@ out:
 	both_exit();
 }
 
+/* One that does not leave the adapter has its own status, and those before and behind it theirs. */
+static void test_local_error(void)
+{
+	struct ib_sge bad;
+	struct ib_send_wr wr = {
+		.wr_id = 2, .sg_list = &bad, .num_sge = 1, .opcode = IB_WR_SEND,
+	};
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	bad = sge_of(&a, 0, 8);
+	bad.lkey = 0xffffff00;
+	EXPECT_EQ(recv(&b, 10, 0, 8), 0);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT(&a, 1);
+	EXPECT_EQ(ib_post_send(a.qp, &wr, NULL), 0);
+	EXPECT_EQ(send(&a, 3, IB_WR_SEND, 0, 8, 0), 0);
+	WAIT_FOR(&a, 2, IB_WC_LOC_PROT_ERR);
+	WAIT_FOR(&a, 3, IB_WC_WR_FLUSH_ERR);
+	NOTHING(&a);
+out:
+	both_exit();
+}
+
 static void test_drain(void)
 {
 	enum ib_poll_context contexts[] = { IB_POLL_DIRECT, IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE };
@@ -855,28 +883,53 @@ out:
 	end_exit(&a);
 }
 
-/* What has come before a reset is not seen after it, and everything begins anew. */
-static void test_reset(void)
+static int separate_cqs(struct end *end)
 {
+	const struct ib_cq_init_attr cq_attr = { .cqe = 4 * RING };
+
+	end->send_cq = ib_create_cq(end->dev, on_completion, NULL, end, &cq_attr);
+	return PTR_ERR_OR_ZERO(end->send_cq);
+}
+
+/* What has come before a reset is not seen after it, and everything begins anew. */
+static void check_reset(void)
+{
+	struct end a_sends = a;
 	u32 round, i;
 
-	if (both_init(IB_QPT_RC, 0))
-		goto out;
+	a_sends.cq = a.send_cq ?: a.cq;
 	for (round = 0; round < 4; round++) {
 		for (i = 0; i < 20; i++)
 			EXPECT_EQ(recv(&b, i, i * 100, 100), 0);
 		for (i = 0; i < 5 + round; i++)
 			EXPECT_EQ(send(&a, i, IB_WR_SEND, i * 100, 100, IB_SEND_SIGNALED), 0);
-		WAIT(&a, 0);
+		WAIT(&a_sends, 0);
 		WAIT(&b, 0);
 		msleep(20);
 		EXPECT_EQ(to_state(a.qp, IB_QPS_RESET), 0);
 		EXPECT_EQ(to_state(b.qp, IB_QPS_RESET), 0);
-		NOTHING(&a);
+		NOTHING(&a_sends);
 		NOTHING(&b);
 		EXPECT_EQ(connect(), 0);
 	}
-out:
+	EXPECT_EQ(atomic_read(&a.fatal), 0);
+	EXPECT_EQ(atomic_read(&b.fatal), 0);
+}
+
+static void test_reset(void)
+{
+	int ret;
+
+	if (!both_init(IB_QPT_RC, 0))
+		check_reset();
+	both_exit();
+
+	ret = end_init(&a, self_dev, 0) ?: end_init(&b, peer_dev, 0);
+	ret = ret ?: separate_cqs(&a) ?: separate_cqs(&b);
+	ret = ret ?: qp_init(&a, IB_QPT_RC) ?: qp_init(&b, IB_QPT_RC) ?: connect();
+	EXPECT_EQ(ret, 0);
+	if (!ret)
+		check_reset();
 	both_exit();
 }
 
@@ -955,6 +1008,13 @@ static void test_arming(void)
 	EXPECT_EQ(recv(&b, 60, 0, 8), 0);
 	EXPECT(soon(&b.events, 5));
 	WAIT_FOR(&b, 60, IB_WC_WR_FLUSH_ERR);
+	/* or one that was told of when nobody had armed yet */
+	EXPECT_EQ(recv(&b, 61, 0, 8), 0);
+	msleep(50);
+	EXPECT_EQ(atomic_read(&b.events), 5);
+	EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_NEXT_COMP), 0);
+	EXPECT(soon(&b.events, 6));
+	WAIT_FOR(&b, 61, IB_WC_WR_FLUSH_ERR);
 out:
 	both_exit();
 }
@@ -1287,6 +1347,7 @@ static const struct test {
 	{ "full_queue", test_full_queue },
 	{ "posting_in_every_state", test_posting_in_every_state },
 	{ "flush", test_flush },
+	{ "local_error", test_local_error },
 	{ "drain", test_drain },
 	{ "reset", test_reset },
 	{ "wraps", test_wraps },
