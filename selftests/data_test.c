@@ -401,11 +401,15 @@ EFA_TEST_BOTH(f27_scatter)
 EFA_TEST(f06_receive_sge_of_64k_and_more)
 {
 	static const unsigned int length[] = { 65535, 65536, 65537, 1 << 20 };
-	struct duo duo = duo_new(NULL);
+	struct duo duo;
 	const unsigned int mtu = adapter_mtu(self);
-	struct buffer *from = buffer_new(duo.a->pd, mtu, 0);
-	struct buffer *to = buffer_new(duo.b->pd, 1 << 20, IBV_ACCESS_LOCAL_WRITE);
+	struct buffer *from, *to;
 
+	if (libefa_release() < 56)
+		SKIP("libefa cuts the length of a receive to 16 bits: a newer one does not");
+	duo = duo_new(NULL);
+	from = buffer_new(duo.a->pd, mtu, 0);
+	to = buffer_new(duo.b->pd, 1 << 20, IBV_ACCESS_LOCAL_WRITE);
 	buffer_fill(from, SEED);
 	for (unsigned int i = 0; i < sizeof(length) / sizeof(length[0]); i++) {
 		struct work work = send_work(&duo.to_b, i, from, 0, mtu);

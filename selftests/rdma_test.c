@@ -355,7 +355,7 @@ EFA_TEST(f26_inline_refused)
 {
 	struct endpoint_options with = { .flags = EFADV_QP_FLAGS_INLINE_WRITE, .inline_data = 32 };
 	struct endpoint_options without = { .inline_data = 32 };
-	bool wide = self->efa.inline_buf_size_ex > self->efa.inline_buf_size;
+	bool wide = self->provider.inline_buf_size_ex > self->provider.inline_buf_size;
 	uint8_t data[8] = { 0 };
 
 	need_write();

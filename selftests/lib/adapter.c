@@ -204,16 +204,34 @@ static void find_model(struct adapter *adapter)
 	LAB_NEED(found, "the model has no adapter with the address of %s", adapter_name(adapter));
 }
 
-/* by libefa itself: libdvq has a call of this name, which asks the kernel */
+void *libefa_call(const char *name)
+{
+	void *library = dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	return library ? dlsym(library, name) : NULL;
+}
+
+unsigned int libefa_release(void)
+{
+	void *call = libefa_call("efadv_query_device");
+	unsigned int release = 0;
+	char path[PATH_MAX];
+	const char *name;
+	Dl_info info;
+
+	LAB_NEED(call && dladdr(call, &info) && realpath(info.dli_fname, path), "libefa is not there");
+	name = strrchr(path, '/') + 1;
+	LAB_NEED(sscanf(name, "libefa.so.1.%*u.%u", &release) == 1, "%s says no release", path);
+	return release;
+}
+
 static void ask_provider(struct adapter *adapter)
 {
 	int (*query)(struct ibv_context *, struct efadv_device_attr *, uint32_t);
-	void *library = dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
 	int err;
 
-	LAB_NEED(library, "%s", dlerror());
-	query = dlsym(library, "efadv_query_device");
-	LAB_NEED(query, "%s", dlerror());
+	query = libefa_call("efadv_query_device");
+	LAB_NEED(query, "no libefa with efadv_query_device");
 	err = query(adapter->context, &adapter->provider, sizeof(adapter->provider));
 	LAB_NEED(!err, "efadv_query_device of libefa: %s", strerror(err));
 }

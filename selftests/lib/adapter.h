@@ -63,6 +63,11 @@ static inline bool adapter_can(const struct adapter *adapter, uint32_t caps)
 	return (adapter->efa.device_caps & caps) == caps;
 }
 
+/* a function of the loaded libefa itself, not libdvq's of the same name; NULL if this release has none */
+void *libefa_call(const char *name);
+/* the rdma-core that it is of, as its file is named: 44, 56, 65; must be found */
+unsigned int libefa_release(void);
+
 /* by the calls of the distribution's libraries, too */
 static inline bool adapter_provider_can(const struct adapter *adapter, uint32_t caps)
 {

@@ -102,6 +102,7 @@ static void part_first_two(struct memory *memory)
 		return;
 	map(memory, memory->base, PAGE, PAGE);
 	map(memory, memory->base + PAGE, PAGE, 0);
+	memory->parted = true;
 }
 
 struct memory *memory_scattered(size_t pages, size_t file_pages)
@@ -171,12 +172,15 @@ struct memory *memory_huge(size_t size, const char **why)
 	return memory;
 }
 
-int memory_dmabuf(const struct memory *memory, size_t size, const char **why)
+int memory_dmabuf(struct memory *memory, size_t size, const char **why)
 {
 	struct udmabuf_create create = { .memfd = memory->fd, .flags = UDMABUF_FLAGS_CLOEXEC,
 					 .size = size };
 	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
 
+	/* pages come in the file's order */
+	if (memory->parted)
+		map(memory, memory->base, 2 * PAGE, 0);
 	if (device < 0) {
 		*why = "no /dev/udmabuf: the kernel needs CONFIG_UDMABUF";
 		return -1;

@@ -12,12 +12,15 @@
 
 /**
  * struct memory - a mapping of the file @fd, which has @file_pages pages of 4 KiB
+ *
+ * @parted: the first two pages are mapped the other way round
  */
 struct memory {
 	uint8_t *base;
 	size_t size;
 	int fd;
 	size_t file_pages;
+	bool parted;
 };
 
 #define PAGE	4096ul
@@ -37,7 +40,7 @@ struct memory *memory_plain(size_t pages);
 /*
  * A dma-buf over @memory's file, [0, size); -1 with a reason in @why. To be closed by the caller.
  */
-int memory_dmabuf(const struct memory *memory, size_t size, const char **why);
+int memory_dmabuf(struct memory *memory, size_t size, const char **why);
 
 /* what the kernel holds of this process's memory for devices, in KiB */
 long memory_pinned(void);
