@@ -14,6 +14,8 @@ OUT	?= $(ROOT)/build/host
 # The guest's Debian release, and what to run in it.
 SUITE	?= forky
 PLANS	?=
+# what make check-all is to check, all if empty: SUITE or SUITE:KERNEL
+ROWS	?=
 # a kernel of the guest that is not the suite's own: cloud, backports, or a debug kernel, kasan, kcsan
 KERNEL	?=
 ADAPTERS ?= efa efa ionic
@@ -40,8 +42,8 @@ help:
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
 ## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
-## make check-all        the same on every suite, and make against (root)
-## make against          modules built for 7.3, the kernel of trixie-backports (root)
+## make check-all        the same on every suite and kernel that dvq is for; ROWS="trixie bookworm:cloud" picks (root)
+## make against          modules built for 7.3, the kernel of trixie-backports, as make style does (root)
 ## make check-packages   Debian packages are installed, booted, upgraded and purged on each suite; SUITE= picks one (root)
 ## make soak             adapters are pulled out a thousand times under load (root)
 ## make fuzz-uverbs      COUNT= (10000000) random uverbs calls on each kind of adapter (root)
@@ -202,9 +204,14 @@ deps: root
 
 # make in the suite's root tree, with its kernel's headers. One at a time: two would write the same files.
 in_suite = @mkdir -p $(ROOT)/build && \
-	release=$$(cat $$($(VM)/image $(SUITE))/release) && \
-	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- make -j $(JOBS) \
-		KDIR=/lib/modules/$$release/build
+	flock $(ROOT)/build/$(SUITE).lock $(VM)/inroot $(SUITE) -- \
+		sh -euc '$(cross-$(arch)) exec make -j $(JOBS) KDIR=$$(echo /lib/modules/*/build) "$$@"' make
+
+# A suite of another architecture than this machine's has its compiler in the root tree and its own tree below it.
+arch := $(shell sed -n 's/^arch=//p' $(VM)/suites/$(SUITE) 2>/dev/null)
+cross-arm64 = export IONIC_KO=$$(echo /foreign/usr/lib/modules/*/$(ionic_ko:modules/%=%)); \
+	set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- AR=aarch64-linux-gnu-ar \
+		CC="aarch64-linux-gnu-gcc --sysroot=/foreign" "$$@";
 
 # make against the kernel KERNEL; with the suite's compiler, whichever the headers name.
 ionic_ko = modules/kernel/drivers/net/ethernet/pensando/ionic/ionic.ko
@@ -260,14 +267,11 @@ check-debug: deps
 	@$(VM)/check --suite $(SUITE) --debug $(PLANS)
 
 check-all: deps
-	@for suite in $(notdir $(wildcard $(VM)/suites/*)); do \
-		$(MAKE) check SUITE=$$suite || failed="$$failed $$suite"; \
-	done; \
-	$(MAKE) against || failed="$$failed against"; \
-	[ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
+	$(MAKE) -j $(JOBS) model native
+	@$(VM)/check-all $(ROWS)
 
-against: deps
-	@$(VM)/against
+against:
+	$(MAKE) style-modules KERNEL=backports
 
 shell: deps
 	$(MAKE) -j $(JOBS) model
@@ -278,10 +282,12 @@ shell: deps
 leaks:
 	@$(ROOT)/kernel/compat/leaks
 
-# Not C=1: the headers lack the script by which it would find out that sparse works.
-style: deps leaks
+style: deps leaks style-modules
 	@$(VM)/deps shellcheck
 	shellcheck $$(grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
+
+# Not C=1: the headers lack the script by which it would find out that sparse works.
+style-modules: deps
 	rm -rf $(ROOT)/build/style
 	$(if $(KERNEL),$(in_kernel),$(in_suite)) OUT=/dvq/build/style W=1 KBUILD_CHECKSRC=1 KCFLAGS=-Werror \
 		CF=-Wsparse-error modules
@@ -296,4 +302,4 @@ fuzz-native: deps
 
 .PHONY: all help root tree modules planted library tools man tests test_modules model native fuzz fuzz-native fuzz-uverbs \
 	install install-programs install-man install-modprobe install-dkms uninstall deb clean deps suite \
-	check check-all check-packages check-oracle check-debug against demo shell soak style leaks
+	check check-all check-packages check-oracle check-debug against demo shell soak style style-modules leaks

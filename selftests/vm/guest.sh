@@ -67,10 +67,20 @@ accelerator()
 	if [ -z "${DVQ_ACCEL:-}" ] && [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
 		accel=kvm
 	fi
-	case $accel in
-	kvm) echo -accel kvm -cpu host ;;
-	tcg) echo -accel tcg,thread=multi -cpu max ;;
+	case $arch-$accel in
+	amd64-kvm) echo -accel kvm -cpu host ;;
+	amd64-tcg) echo -accel tcg,thread=multi -cpu max ;;
+	arm64-*) echo -accel tcg,thread=multi -cpu neoverse-n1 ;;
 	*) lab_failure "DVQ_ACCEL is kvm or tcg, not '$accel'" ;;
+	esac
+}
+
+# The machine, and its serial port as the kernel calls it.
+machine()
+{
+	case $arch in
+	amd64) echo 'qemu-system-x86_64 q35,memory-backend=mem,usb=off,sata=off,smbus=off,vmport=off ttyS0' ;;
+	arm64) echo 'qemu-system-aarch64 virt,memory-backend=mem,gic-version=3,its=on ttyAMA0' ;;
 	esac
 }
 
@@ -123,15 +133,16 @@ start_virtiofsd()
 qemu_arguments()
 {
 	local dir=/dvq/build/log/$name/guest$1 port chassis=0 i
-	local console=file,path=$dir/console.log
+	local console=file,path=$dir/console.log program machine serial
 
+	read -r program machine serial < <(machine)
 	# shellcheck disable=SC2046 # words
-	qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
+	qemu=("$program" -nodefaults -no-user-config -display none -no-reboot
 		$(accelerator) -smp "$cpus" -m "$mem"
 		-object "memory-backend-memfd,id=mem,size=$mem,share=on"
-		-machine q35,memory-backend=mem,usb=off,sata=off,smbus=off,vmport=off
+		-machine "$machine"
 		-kernel /mnt/kernel -initrd /mnt/initrd
-		-append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable \
+		-append "console=$serial quiet panic=-1 oops=panic mitigations=off tsc=reliable \
 no_timer_check cryptomgr.notests audit=0 log_buf_len=4M \
 dvq.run=$dir $(kernel_words) $append"
 		-drive if=none,id=root,file=/image/root.img,format=raw,readonly=on,cache=unsafe
