@@ -3,6 +3,7 @@
  * dvq's uverbs methods on an EFA adapter: lengths, flags, pointers and handles by the rules of
  * dvq-abi.h, and values equal to what the stock ABI says of the same object.
  */
+#include <dvq/dvq.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -320,7 +321,7 @@ static void check_qp(const struct raw *raw, const struct raw_qp *qp)
 	CHECK_EQ(records.info.max_recv_sge, qp->cap.max_recv_sge);
 	CHECK_EQ(records.info.max_rdma_sge, qp->type == IB_UVERBS_QPT_UD ? 0 : 1);
 	CHECK_EQ(records.info.flags, qp->req.flags & 1 ? DVQ_QP_UNSOLICITED : 0);
-	CHECK_EQ(records.info.reserved, 0);
+	CHECK_EQ(records.info.resets, 0);
 
 	check_wq(&records.sq);
 	CHECK_EQ(records.sq.kind, DVQ_WQ_SQ);
@@ -670,6 +671,104 @@ EFA_TEST(ah)
 	CHECK_EQ(uv_run(raw->fd, &call), -ENOENT);
 	CHECK_EQ(uv_run(raw->fd, &ahs), 0);
 	CHECK_EQ(device.ahs, 0);
+}
+
+/* ---- context -------------------------------------------------------------------------------------- */
+
+static void start_context(struct uv_call *call, struct dvq_context_info *info)
+{
+	memset(info, CANARY, sizeof(*info));
+	uv_start(call, DVQ_OBJECT, DVQ_METHOD_QUERY_CONTEXT);
+	uv_out(call, DVQ_ATTR_QUERY_CONTEXT_INFO, info, sizeof(*info));
+}
+
+/* must succeed; until the process ends */
+static const volatile struct dvq_changes *map_changes(const struct raw *raw)
+{
+	struct dvq_context_info info;
+	struct uv_call call;
+	void *page;
+
+	start_context(&call, &info);
+	REQUIRE(!uv_run(raw->fd, &call));
+	page = mmap(NULL, info.changes_length, PROT_READ, MAP_SHARED, raw->fd, info.changes_key);
+	REQUIRE(page != MAP_FAILED);
+	return page;
+}
+
+EFA_TEST(context)
+{
+	const struct raw *raw = raw_new(self), *other = raw_new(self);
+	struct dvq_context_info info, again;
+	struct uv_call call;
+
+	start_context(&call, &info);
+	CHECK_EQ(uv_run(raw->fd, &call), 0);
+	check_output(raw->fd, &call, 0, sizeof(info));
+	check_mandatory(raw->fd, &call, 0);
+	check_call(raw->fd, &call);
+	/* one page, however often it is asked for, and of no other context */
+	start_context(&call, &again);
+	CHECK_EQ(uv_run(raw->fd, &call), 0);
+	CHECK_EQ(again.changes_key, info.changes_key);
+	CHECK_EQ(again.changes_length, PAGE);
+	CHECK_EQ(uv_run(other->fd, &call), 0);
+	CHECK(again.changes_key != info.changes_key);
+	/* for reading */
+	CHECK(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, raw->fd, info.changes_key) ==
+	      MAP_FAILED && errno == EPERM);
+}
+
+EFA_TEST(context_counts_what_goes)
+{
+	const struct raw *raw = raw_new(self), *other = raw_new(self);
+	const volatile struct dvq_changes *changes = map_changes(raw), *others = map_changes(other);
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(&peer->gid);
+	uint64_t qps = changes->qps, ahs = changes->ahs, elsewhere = others->qps;
+	struct dvq_efa_ah_resp resp;
+	struct dvq_efa_cq_resp cq_resp;
+	struct dvq_efa_qp_resp qp_resp;
+	struct raw_qp usual = raw_qp_usual(raw, raw_cq_new(raw, &cq_resp));
+	uint32_t qp, qp_num, first, second;
+
+	qp = raw_qp_new(raw, &usual, &qp_resp, &qp_num);
+	REQUIRE(!raw_ah(raw, raw->pd, &attr, UV_OUT(&resp, sizeof(resp)), &first));
+	REQUIRE(!raw_ah(raw, raw->pd, &attr, NULL, &second));
+	CHECK_EQ(changes->qps, qps);
+	CHECK_EQ(changes->ahs, ahs);
+
+	/* the device still has the number for the other, but the handle is free */
+	CHECK_EQ(raw_ah_destroy(raw, second), 0);
+	CHECK_EQ(changes->ahs, ahs + 1);
+	CHECK_EQ(raw_ah_destroy(raw, first), 0);
+	CHECK_EQ(changes->ahs, ahs + 2);
+	CHECK_EQ(changes->qps, qps);
+	CHECK_EQ(raw_qp_destroy(raw, qp), 0);
+	CHECK_EQ(changes->qps, qps + 1);
+	CHECK_EQ(others->qps, elsewhere);
+}
+
+/* through the verbs, for modifying by hand is no news of this test */
+EFA_TEST(context_counts_resets)
+{
+	struct endpoint *e = endpoint_new(self, NULL);
+	const struct raw as_raw = { .fd = self->context->cmd_fd };
+	const volatile struct dvq_changes *changes;
+	struct dvq_qp_info before, after;
+	uint64_t qps;
+
+	if (!self->dvq)
+		SKIP("needs the adapter to be driven by dvq_efa");
+	changes = map_changes(&as_raw);
+	REQUIRE(!dvq_qp_query(e->qp, &before, sizeof(before), NULL, NULL, 0));
+	qps = changes->qps;
+	CHECK_EQ(endpoint_modify(e, IBV_QPS_ERR), 0);
+	CHECK_EQ(changes->qps, qps);
+	CHECK_EQ(endpoint_modify(e, IBV_QPS_RESET), 0);
+	CHECK_EQ(changes->qps, qps + 1);
+	REQUIRE(!dvq_qp_query(e->qp, &after, sizeof(after), NULL, NULL, 0));
+	CHECK_EQ(after.resets, before.resets + 1);
+	CHECK_EQ(after.uid, before.uid);
 }
 
 /* ---- controller memory ------------------------------------------------------------------------------ */

@@ -33,6 +33,10 @@ static inline atomic_t *dvq_sub_qps(const struct dvq_cq *cq, u32 pipeline)
 	return cq->sub_qps + pipeline * dvq_sub_cqs(cq);
 }
 
+/* The mapping of a context's struct dvq_changes, made when it is asked for first; or an ERR_PTR. */
+struct dvq_mmap *dvq_changes_get(struct dvq_ucontext *ctx);
+void dvq_changes_qp(struct dvq_ucontext *ctx);
+
 int dvq_mmap_vma(struct ib_ucontext *ibctx, struct vm_area_struct *vma);
 void dvq_mmap_free(struct rdma_user_mmap_entry *entry);
 int dvq_mmap_publish(struct dvq_ucontext *ctx, struct dvq_mmap *entry);

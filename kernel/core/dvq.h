@@ -121,10 +121,13 @@ static inline enum dvq_place_mode dvq_place_mode(const struct dvq_device *dev,
  * @ibucontext: what the RDMA core knows of it
  * @key_slot: picks the range of mmap keys of this context, so that a key names one
  *	mapping among all contexts of the device (up to DVQ_KEY_SLOTS of them)
+ * @changes: the page with struct dvq_changes, once somebody has asked for it
  */
 struct dvq_ucontext {
 	struct ib_ucontext ibucontext;
 	int key_slot;
+	/* private: dvq's own */
+	struct dvq_mmap *changes;
 };
 
 int dvq_ucontext_init(struct dvq_ucontext *ctx);
@@ -293,15 +296,17 @@ void dvq_cq_cleanup(struct dvq_cq *cq);
 /**
  * struct dvq_qp - first member of a driver's QP
  * @ibqp: what the RDMA core knows of it
- * @info: the uid is filled by dvq
+ * @info: the uid is filled by dvq, and resets counted
  * @sq: the send queue's record
  * @rq: the receive queue's record
+ * @ctx: the context it was made in, filled by dvq; NULL: it is the kernel's
  */
 struct dvq_qp {
 	struct ib_qp ibqp;
 	struct dvq_qp_info info;
 	struct dvq_wq_info sq;
 	struct dvq_wq_info rq;
+	struct dvq_ucontext *ctx;
 };
 
 static inline struct dvq_qp *to_dvq_qp(struct ib_qp *ibqp)
@@ -313,8 +318,11 @@ static inline struct dvq_qp *to_dvq_qp(struct ib_qp *ibqp)
  * After the records are filled: gives the QP its uid and counts it on both its CQs'
  * sub-CQs, those of its pipeline. dvq_qp_cleanup() when the device has let go of it.
  */
-void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq);
+void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq,
+		 struct ib_udata *udata);
 void dvq_qp_cleanup(struct dvq_qp *qp);
+/* The device has brought it to RESET. The caller keeps two of these apart. */
+void dvq_qp_was_reset(struct dvq_qp *qp);
 
 /**
  * struct dvq_ah - first member of a driver's AH
@@ -332,5 +340,8 @@ static inline struct dvq_ah *to_dvq_ah(struct ib_ah *ibah)
 {
 	return container_of(ibah, struct dvq_ah, ibah);
 }
+
+/* In the destroy op, when the number may become another's. */
+void dvq_ah_cleanup(struct dvq_ah *ah);
 
 #endif /* DVQ_CORE_H */

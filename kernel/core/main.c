@@ -4,6 +4,7 @@
  * dvq.h for how the two meet.
  */
 #include <linux/module.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "core.h"
 
@@ -92,9 +93,12 @@ void dvq_cq_cleanup(struct dvq_cq *cq)
 }
 EXPORT_SYMBOL_GPL(dvq_cq_cleanup);
 
-void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq)
+void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq,
+		 struct ib_udata *udata)
 {
 	qp->info.uid = new_uid(qp->ibqp.device);
+	qp->ctx = !udata ? NULL :
+		  rdma_udata_to_drv_context(udata, struct dvq_ucontext, ibucontext);
 	atomic_inc(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
 	atomic_inc(dvq_sub_qps(recv_cq, qp->rq.pipeline) + qp->info.recv_sub_cq);
 }
@@ -107,6 +111,7 @@ void dvq_qp_cleanup(struct dvq_qp *qp)
 
 	atomic_dec(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
 	atomic_dec(dvq_sub_qps(recv_cq, qp->rq.pipeline) + qp->info.recv_sub_cq);
+	dvq_changes_qp(qp->ctx);
 }
 EXPORT_SYMBOL_GPL(dvq_qp_cleanup);
 

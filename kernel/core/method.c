@@ -190,6 +190,23 @@ static int UVERBS_HANDLER(DVQ_METHOD_QUERY_AH)(struct uverbs_attr_bundle *attrs)
 	return uverbs_copy_to_struct_or_zero(attrs, DVQ_ATTR_QUERY_AH_INFO, &info, sizeof(info));
 }
 
+static int UVERBS_HANDLER(DVQ_METHOD_QUERY_CONTEXT)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *ibctx = ib_uverbs_get_ucontext(attrs);
+	struct dvq_context_info info = {};
+	struct dvq_mmap *changes;
+
+	if (IS_ERR(ibctx))
+		return PTR_ERR(ibctx);
+	changes = dvq_changes_get(container_of(ibctx, struct dvq_ucontext, ibucontext));
+	if (IS_ERR(changes))
+		return PTR_ERR(changes);
+	info.changes_key = dvq_mmap_key(changes);
+	info.changes_length = changes->length;
+	return uverbs_copy_to_struct_or_zero(attrs, DVQ_ATTR_QUERY_CONTEXT_INFO, &info,
+					     sizeof(info));
+}
+
 DECLARE_UVERBS_NAMED_METHOD(
 	DVQ_METHOD_QUERY_DEVICE,
 	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_DEVICE_INFO,
@@ -219,7 +236,7 @@ DECLARE_UVERBS_NAMED_METHOD(
 	UVERBS_ATTR_IDR(DVQ_ATTR_QUERY_QP_QP, UVERBS_OBJECT_QP, UVERBS_ACCESS_READ,
 			UA_MANDATORY),
 	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_QP_INFO,
-			    UVERBS_ATTR_STRUCT(struct dvq_qp_info, reserved),
+			    UVERBS_ATTR_STRUCT(struct dvq_qp_info, resets),
 			    UA_MANDATORY),
 	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_QP_SQ,
 			    UVERBS_ATTR_STRUCT(struct dvq_wq_info, user_addr),
@@ -247,13 +264,20 @@ DECLARE_UVERBS_NAMED_METHOD(
 			    UVERBS_ATTR_STRUCT(struct dvq_ah_info, users),
 			    UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(
+	DVQ_METHOD_QUERY_CONTEXT,
+	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_CONTEXT_INFO,
+			    UVERBS_ATTR_STRUCT(struct dvq_context_info, changes_length),
+			    UA_MANDATORY));
+
 DECLARE_UVERBS_GLOBAL_METHODS(DVQ_OBJECT,
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_DEVICE),
 			      &UVERBS_METHOD(DVQ_METHOD_SET_PD_POLICY),
 			      &UVERBS_METHOD(DVQ_METHOD_GET_PD_POLICY),
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_QP),
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_CQ),
-			      &UVERBS_METHOD(DVQ_METHOD_QUERY_AH));
+			      &UVERBS_METHOD(DVQ_METHOD_QUERY_AH),
+			      &UVERBS_METHOD(DVQ_METHOD_QUERY_CONTEXT));
 
 const struct uapi_definition dvq_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(DVQ_OBJECT),

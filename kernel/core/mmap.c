@@ -27,12 +27,14 @@ int dvq_ucontext_init(struct dvq_ucontext *ctx)
 	if (slot < 0)
 		return slot;
 	ctx->key_slot = slot;
+	ctx->changes = NULL;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dvq_ucontext_init);
 
 void dvq_ucontext_cleanup(struct dvq_ucontext *ctx)
 {
+	dvq_mmap_remove(ctx->changes);
 	ida_free(&to_dvq_device(ctx->ibucontext.device)->key_slots, ctx->key_slot);
 }
 EXPORT_SYMBOL_GPL(dvq_ucontext_cleanup);

@@ -137,6 +137,7 @@ int efa_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	if (!(flags & RDMA_DESTROY_AH_SLEEPABLE))
 		return -EOPNOTSUPP;
+	dvq_ah_cleanup(&to_efa_ah(ibah)->dvq);
 	put_shared(to_efa_dev(ibah->device), to_efa_pd(ibah->pd), to_efa_ah(ibah)->shared);
 	return 0;
 }

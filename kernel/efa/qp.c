@@ -235,8 +235,8 @@ static void fill_rq(struct efa_qp *qp, const struct dvq_efa_qp_req *req)
 	wq->max_batch = wq->entries;
 }
 
-static void fill_info(struct efa_dev *dev, struct efa_qp *qp, const struct dvq_efa_qp_req *req,
-		      const struct efa_create_qp_result *result)
+static void fill_info(struct efa_dev *dev, struct efa_qp *qp, const struct ib_qp_init_attr *attr,
+		      const struct dvq_efa_qp_req *req, const struct efa_create_qp_result *result)
 {
 	struct dvq_qp_info *info = &qp->dvq.info;
 	atomic_t *generation = &dev->qp_generations[result->qp_num & dev->qp_mask];
@@ -253,6 +253,8 @@ static void fill_info(struct efa_dev *dev, struct efa_qp *qp, const struct dvq_e
 		info->max_rdma_sge = min_t(u32, dev->attr.max_rdma_sges, 1);
 	if (req->flags & DVQ_EFA_QP_UNSOLICITED)
 		info->flags = DVQ_QP_UNSOLICITED;
+	if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
+		info->flags |= DVQ_QP_SIG_ALL;
 	fill_sq(dev, qp, req);
 	fill_rq(qp, req);
 }
@@ -352,7 +354,7 @@ static int new_qp(struct efa_dev *dev, struct efa_qp *qp, const struct ib_qp_ini
 	qp->alive = true;
 	mutex_init(&qp->lock);
 	qp->dvq.ibqp.qp_num = result.qp_num;
-	fill_info(dev, qp, &req, &result);
+	fill_info(dev, qp, attr, &req, &result);
 
 	ret = map_qp(qp, ctx, &result);
 	if (ret)
@@ -360,7 +362,8 @@ static int new_qp(struct efa_dev *dev, struct efa_qp *qp, const struct ib_qp_ini
 	ret = respond(qp, udata);
 	if (ret)
 		goto err_unmap;
-	dvq_qp_init(&qp->dvq, &to_efa_cq(attr->send_cq)->dvq, &to_efa_cq(attr->recv_cq)->dvq);
+	dvq_qp_init(&qp->dvq, &to_efa_cq(attr->send_cq)->dvq, &to_efa_cq(attr->recv_cq)->dvq,
+		    udata);
 	return 0;
 
 err_unmap:
@@ -584,9 +587,12 @@ static int modify_locked(struct efa_dev *dev, struct efa_qp *qp, const struct ib
 	if (!cmd.modify_mask)
 		return 0;
 	ret = efa_cmd_modify_qp(dev, &cmd);
-	if (!ret && mask & IB_QP_STATE)
-		qp->state = new;
-	return ret;
+	if (ret || !(mask & IB_QP_STATE))
+		return ret;
+	qp->state = new;
+	if (new == IB_QPS_RESET)
+		dvq_qp_was_reset(&qp->dvq);
+	return 0;
 }
 
 int efa_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)

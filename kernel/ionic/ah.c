@@ -124,6 +124,7 @@ int dion_destroy_ah(struct ib_ah *ibah, u32 flags)
 	struct dion_ah *ah = to_dion_ah(ibah);
 	bool refused = false;
 
+	dvq_ah_cleanup(&ah->dvq);
 	if (ah->farewell) {
 		dion_farewell_send(ah->farewell, ah->dvq.ah_num);
 		return 0;

@@ -306,6 +306,8 @@ static int change(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_a
 	if (ret)
 		return ret;
 	remember(qp, attr, mask);
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		dvq_qp_was_reset(&qp->dvq);
 	if (qp->work && mask & IB_QP_STATE)
 		dion_work_state(qp, attr->qp_state);
 	return 0;

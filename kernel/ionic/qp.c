@@ -636,7 +636,9 @@ int dion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 	ret = udata ? create_user_qp(dev, qp, attr, udata) : create_kernel_qp(dev, qp, attr);
 	if (ret)
 		return ret;
-	dvq_qp_init(&qp->dvq, to_dvq_cq(attr->send_cq), to_dvq_cq(attr->recv_cq));
+	if (attr->sq_sig_type == IB_SIGNAL_ALL_WR)
+		qp->dvq.info.flags |= DVQ_QP_SIG_ALL;
+	dvq_qp_init(&qp->dvq, to_dvq_cq(attr->send_cq), to_dvq_cq(attr->recv_cq), udata);
 	attr->cap = qp->cap;
 	return 0;
 }

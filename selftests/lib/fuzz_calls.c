@@ -1210,6 +1210,12 @@ static void build_dvq_query_ah(struct fuzzer *fuzzer, struct fuzz_call *call)
 	attr_out(fuzzer, call, DVQ_ATTR_QUERY_AH_INFO, sizeof(struct dvq_ah_info));
 }
 
+static void build_dvq_query_context(struct fuzzer *fuzzer, struct fuzz_call *call)
+{
+	start(call, DVQ_OBJECT, DVQ_METHOD_QUERY_CONTEXT);
+	attr_out(fuzzer, call, DVQ_ATTR_QUERY_CONTEXT_INFO, sizeof(struct dvq_context_info));
+}
+
 static void build_cmb_alloc(struct fuzzer *fuzzer, struct fuzz_call *call)
 {
 	struct dvq_cmb_alloc *req;
@@ -1642,6 +1648,7 @@ const struct fuzz_type fuzz_types[] = {
 	CALL(dvq_query_qp, 12, 0, NEEDS(QP)),
 	CALL(dvq_query_cq, 12, 0, NEEDS(CQ)),
 	CALL(dvq_query_ah, 10, 0, NEEDS(AH)),
+	CALL(dvq_query_context, 10, 0, 0),
 	CALL(cmb_alloc, 8, HEARD | FUZZ_NOT_EFA, MAKES(CMB, done_cmb_alloc)),
 	CALL(cmb_query, 6, FUZZ_NOT_EFA, NEEDS(CMB)),
 	CALL(cmb_free, 4, FUZZ_NOT_EFA, ENDS(CMB, done_destroy_cmb)),

@@ -54,6 +54,7 @@ enum dvq_methods {		/* of DVQ_OBJECT */
 	DVQ_METHOD_QUERY_QP,
 	DVQ_METHOD_QUERY_CQ,
 	DVQ_METHOD_QUERY_AH,
+	DVQ_METHOD_QUERY_CONTEXT,
 };
 
 enum dvq_cmb_methods {		/* of DVQ_OBJECT_CMB */
@@ -164,6 +165,36 @@ struct dvq_device_info {
 	__u32 reserved;
 };
 
+/* ---- context ------------------------------------------------------------- */
+
+enum dvq_attrs_query_context {
+	DVQ_ATTR_QUERY_CONTEXT_INFO = DVQ_ID_NS,	/* out, struct dvq_context_info */
+};
+
+/**
+ * struct dvq_context_info - what the open context itself has
+ * @changes_key: offset to mmap() for struct dvq_changes, for reading only
+ * @changes_length: bytes to map there, the exact length
+ */
+struct dvq_context_info {
+	__aligned_u64 changes_key;
+	__aligned_u64 changes_length;
+};
+
+/**
+ * struct dvq_changes - counts of what happened to objects of the context
+ * @qps: QPs that were destroyed or brought to RESET
+ * @ahs: address handles that were destroyed
+ *
+ * A library that keeps something about an object of another library sees here, with
+ * one load, that it has to ask again. A count is raised before the call that it
+ * counts returns. Counts begin anywhere and never go back.
+ */
+struct dvq_changes {
+	__aligned_u64 qps;
+	__aligned_u64 ahs;
+};
+
 /* ---- placement policy of a PD ---------------------------------------------- */
 
 enum dvq_attrs_set_pd_policy {
@@ -239,7 +270,7 @@ enum dvq_attrs_query_qp {
  * @max_recv_sge: most SGEs of a receive
  * @max_rdma_sge: most local SGEs of an RDMA read or write
  * @flags: mask of enum dvq_qp_flags
- * @reserved: zero
+ * @resets: how often the QP was brought to RESET since it was created; this changes
  */
 struct dvq_qp_info {
 	__aligned_u64 uid;
@@ -252,15 +283,17 @@ struct dvq_qp_info {
 	__u32 max_recv_sge;
 	__u32 max_rdma_sge;
 	__u32 flags;
-	__u32 reserved;
+	__u32 resets;
 };
 
 /**
  * enum dvq_qp_flags - properties of a QP
  * @DVQ_QP_UNSOLICITED: incoming writes with immediate take no receive WR
+ * @DVQ_QP_SIG_ALL: every send completes, whether its WR asks for it or not (sq_sig_all)
  */
 enum dvq_qp_flags {
 	DVQ_QP_UNSOLICITED	= 1 << 0,
+	DVQ_QP_SIG_ALL		= 1 << 1,
 };
 
 enum dvq_wq_kind {
