@@ -85,6 +85,33 @@ static bool is_since(const struct dvq_stock *stock, unsigned int release, bool s
 	return stock->release ? stock->release >= release : symbol;
 }
 
+static bool knows_hints(const struct dvq_stock *stock)
+{
+	return is_since(stock, 64, !!stock->qp_from_ibv_qp_ex);
+}
+
+/* ---- take-over ---------------------------------------------------------------------- */
+
+/* Is the library to carry queues that are created on this context now? */
+static bool shall_take(struct ibv_context *context)
+{
+	return dvq_takeover_is_wanted(context) && dvq_efa_owner(context) == DVQ_OWNER_DVQ;
+}
+
+static uint32_t caps_of(struct ibv_context *context)
+{
+	struct efadv_device_attr attr;
+
+	return efadv_query_device(context, &attr, sizeof(attr)) ? 0 : attr.device_caps;
+}
+
+/* a queue that could not be taken over is no use to who asked for it */
+static void *undo_qp(struct ibv_qp *qp, int error)
+{
+	ibv_destroy_qp(qp);
+	return fail(error);
+}
+
 /* ---- queue pairs ------------------------------------------------------------------- */
 
 /* A receive has a buffer; the stock library divides by the number. */
@@ -101,6 +128,8 @@ DVQ_API struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *ibvpd, struct ibv_q
 	const struct dvq_stock *stock;
 	struct ibv_qp_init_attr copy;
 	struct ibv_qp *qp;
+	bool take;
+	int ret;
 
 	dvq_borrow_reap();
 	if (!ibvpd || !attr)
@@ -111,15 +140,28 @@ DVQ_API struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *ibvpd, struct ibv_q
 	copy = *attr;
 	if (!fix_recv_cap(&copy.cap))
 		return fail(dvq_refuse(EINVAL, "more receive descriptors than a queue has"));
+	take = shall_take(ibvpd->context);
+	ret = take ? dvq_takeover_cqs(attr->send_cq, attr->recv_cq) : 0;
+	if (ret && dvq_takeover_is_forced(ibvpd->context))
+		return fail(ret);
 	qp = stock->create_driver_qp(ibvpd, &copy, driver_qp_type);
-	if (qp)
-		attr->cap = copy.cap;
+	if (!qp)
+		return NULL;
+	if (take && !ret) {
+		ret = dvq_takeover_qp(qp, 0, NULL, DVQ_TAKEOVER_MUST);
+		if (ret)
+			return undo_qp(qp, ret);
+	}
+	attr->cap = copy.cap;
 	return qp;
 }
 
-/* Does the stock library know all that is asked for? NULL, or what it does not know. */
+/*
+ * Does the stock library know all that is asked for? NULL, or what it does not know. Hints are in
+ * the data path alone; the rest goes to the kernel or decides how large a queue is.
+ */
 static const char *lacks_qp_feature(const struct dvq_stock *stock,
-				    const struct efadv_qp_init_attr *attr)
+				    const struct efadv_qp_init_attr *attr, bool take)
 {
 	if (attr->flags & EFADV_QP_FLAGS_INLINE_WRITE &&
 	    !is_since(stock, 63, !!stock->get_max_sq_depth))
@@ -128,20 +170,102 @@ static const char *lacks_qp_feature(const struct dvq_stock *stock,
 		return "QP flags";
 	if (attr->sl && !is_since(stock, 55, !!stock->query_qp_wqs))
 		return "service levels";
-	if (attr->wr_flags && !is_since(stock, 64, !!stock->qp_from_ibv_qp_ex))
+	if (attr->wr_flags && !take && !knows_hints(stock))
 		return "processing hints";
 	return NULL;
+}
+
+#define WRITE_OPS	((uint64_t)(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM))
+
+/* what of the data path the stock library would not take, although the queue can be made */
+struct beyond {
+	uint64_t ops;		/* of send_ops_flags */
+	uint64_t wr_flags;
+};
+
+/* 0, or EOPNOTSUPP if that is beyond the device, or beyond us */
+static int find_beyond(struct ibv_context *context, const struct dvq_stock *stock,
+		       const struct ibv_qp_init_attr_ex *attr_ex,
+		       const struct efadv_qp_init_attr *attr, struct beyond *beyond)
+{
+	memset(beyond, 0, sizeof(*beyond));
+	if (attr->wr_flags & ~(uint64_t)EFADV_WR_EX_WITH_PROCESSING_HINTS)
+		return dvq_refuse(EOPNOTSUPP, "a flag of wr_flags is not known");
+	if (!knows_hints(stock))
+		beyond->wr_flags = attr->wr_flags;
+	if (!(attr_ex->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	    is_since(stock, 46, !!stock->query_mr))
+		return 0;
+	beyond->ops = attr_ex->send_ops_flags & WRITE_OPS;
+	if (beyond->ops && !(caps_of(context) & EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE))
+		return dvq_refuse(EOPNOTSUPP, "the device has no RDMA write");
+	return 0;
+}
+
+/* By the stock library, without what is @beyond it. What was asked for is in @attr_ex afterwards. */
+static struct ibv_qp *create_qp(struct ibv_context *context, const struct dvq_stock *stock,
+				struct ibv_qp_init_attr_ex *attr_ex,
+				struct efadv_qp_init_attr attr, const struct beyond *beyond)
+{
+	const uint32_t recv_sge = attr_ex->cap.max_recv_sge;
+	const struct ibv_qp_cap asked = attr_ex->cap;
+	struct ibv_qp *qp;
+
+	if (!fix_recv_cap(&attr_ex->cap)) {
+		attr_ex->cap = asked;
+		return fail(dvq_refuse(EINVAL, "more receive descriptors than a queue has"));
+	}
+	attr.wr_flags &= ~beyond->wr_flags;
+	attr_ex->send_ops_flags &= ~beyond->ops;
+	/* the struct that every release takes, unless there is more to say */
+	qp = stock->create_qp_ex(context, attr_ex, &attr, attr.wr_flags ? sizeof(attr) :
+				 END_OF(struct efadv_qp_init_attr, reserved));
+	attr_ex->send_ops_flags |= beyond->ops;
+	if (!qp)
+		attr_ex->cap.max_recv_sge = recv_sge;
+	return qp;
+}
+
+/* The same, and the library carries the queues. */
+static struct ibv_qp *create_qp_and_take(struct ibv_context *context, const struct dvq_stock *stock,
+					 struct ibv_qp_init_attr_ex *attr_ex,
+					 const struct efadv_qp_init_attr *attr)
+{
+	const struct beyond none = {};
+	struct beyond beyond;
+	struct ibv_qp *qp;
+	uint64_t ops = 0;
+	int ret;
+
+	if (!attr_ex->send_cq || !attr_ex->recv_cq)
+		return fail(dvq_refuse(EINVAL, "a QP needs two CQs"));
+	ret = find_beyond(context, stock, attr_ex, attr, &beyond);
+	if (ret)
+		return fail(ret);
+	ret = dvq_takeover_cqs(attr_ex->send_cq, attr_ex->recv_cq);
+	if (ret) {
+		if (beyond.ops || beyond.wr_flags || dvq_takeover_is_forced(context))
+			return fail(ret);
+		return create_qp(context, stock, attr_ex, *attr, &none);
+	}
+	qp = create_qp(context, stock, attr_ex, *attr, &beyond);
+	if (!qp)
+		return NULL;
+	if (attr_ex->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		ops = attr_ex->send_ops_flags;
+	ret = dvq_takeover_qp(qp, ops, attr, DVQ_TAKEOVER_MUST);
+	return ret ? undo_qp(qp, ret) : qp;
 }
 
 DVQ_API struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ibvctx,
 					  struct ibv_qp_init_attr_ex *attr_ex,
 					  struct efadv_qp_init_attr *efa_attr, uint32_t inlen)
 {
+	const struct beyond none = {};
 	const struct dvq_stock *stock;
 	struct efadv_qp_init_attr attr;
-	struct ibv_qp_cap asked;
 	const char *lacks;
-	struct ibv_qp *qp;
+	bool take;
 
 	dvq_borrow_reap();
 	if (!ibvctx || !attr_ex || !efa_attr)
@@ -152,21 +276,13 @@ DVQ_API struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ibvctx,
 	if (inlen < END_OF(struct efadv_qp_init_attr, driver_qp_type) ||
 	    !take_input(&attr, sizeof(attr), efa_attr, inlen) || attr.comp_mask || attr.reserved)
 		return bad_input("struct efadv_qp_init_attr");
-	lacks = lacks_qp_feature(stock, &attr);
+	take = shall_take(ibvctx);
+	lacks = lacks_qp_feature(stock, &attr, take);
 	if (!stock->create_qp_ex || lacks)
 		return too_old(stock, lacks ? lacks : "efadv_create_qp_ex()");
-
-	asked = attr_ex->cap;
-	if (!fix_recv_cap(&attr_ex->cap)) {
-		attr_ex->cap = asked;
-		return fail(dvq_refuse(EINVAL, "more receive descriptors than a queue has"));
-	}
-	/* the struct that every release takes, unless there is more to say */
-	qp = stock->create_qp_ex(ibvctx, attr_ex, &attr, attr.wr_flags ? sizeof(attr) :
-				 END_OF(struct efadv_qp_init_attr, reserved));
-	if (!qp)
-		attr_ex->cap.max_recv_sge = asked.max_recv_sge;
-	return qp;
+	if (take)
+		return create_qp_and_take(ibvctx, stock, attr_ex, &attr);
+	return create_qp(ibvctx, stock, attr_ex, attr, &none);
 }
 
 static void ignore_hints(struct efadv_qp *efadv_qp, uint32_t hints)
@@ -185,7 +301,12 @@ DVQ_API struct efadv_qp *efadv_qp_from_ibv_qp_ex(struct ibv_qp_ex *ibvqpx)
 	const struct dvq_stock *stock;
 	struct efadv_qp *qp;
 
-	if (!ibvqpx || !dvq_is_efa(ibvqpx->qp_base.context))
+	if (!ibvqpx)
+		return NULL;
+	qp = dvq_takeover_efadv_qp(ibvqpx);
+	if (qp)
+		return qp;
+	if (!dvq_is_efa(ibvqpx->qp_base.context))
 		return NULL;
 	stock = dvq_stock(ibvqpx->qp_base.context);
 	if (!stock || !stock->qp_from_ibv_qp_ex)
@@ -226,14 +347,37 @@ static void set_up_cq(struct ibv_context *context, struct ibv_cq_ex *cq,
 	pthread_mutex_unlock(&context->mutex);
 }
 
+/*
+ * What the library reads from an entry the stock library need not know. Before rdma-core 46 it
+ * makes large entries only of CQs that shall tell a GID; the large ones have the whole length.
+ */
+static int fit_cq(struct ibv_context *context, const struct dvq_stock *stock,
+		  struct efadv_cq_init_attr *attr)
+{
+	const uint32_t caps = caps_of(context);
+
+	if (attr->wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED &&
+	    !is_since(stock, 52, !!stock->query_qp_wqs)) {
+		if (!(caps & EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV))
+			return dvq_refuse(EOPNOTSUPP, "the device has no unsolicited receives");
+		attr->wc_flags &= ~(uint64_t)EFADV_WC_EX_WITH_IS_UNSOLICITED;
+	}
+	if (!is_since(stock, 46, !!stock->query_mr) &&
+	    caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID)
+		attr->wc_flags |= EFADV_WC_EX_WITH_SGID;
+	return 0;
+}
+
 DVQ_API struct ibv_cq_ex *efadv_create_cq(struct ibv_context *ibvctx,
 					  struct ibv_cq_init_attr_ex *attr_ex,
 					  struct efadv_cq_init_attr *efa_attr, uint32_t inlen)
 {
 	const struct dvq_stock *stock;
 	struct efadv_cq_init_attr attr;
+	bool external, take;
 	struct ibv_cq_ex *cq;
-	bool external;
+	uint64_t wc_flags;
+	int ret;
 
 	dvq_borrow_reap();
 	if (!ibvctx || !attr_ex || !efa_attr)
@@ -253,6 +397,14 @@ DVQ_API struct ibv_cq_ex *efadv_create_cq(struct ibv_context *ibvctx,
 	if (external && !is_since(stock, 59, !!stock->query_cq))
 		return too_old(stock, "CQs in external memory");
 
+	wc_flags = attr.wc_flags;
+	take = shall_take(ibvctx);
+	if (take) {
+		ret = fit_cq(ibvctx, stock, &attr);
+		if (ret)
+			return fail(ret);
+	}
+
 	/* older releases scan from byte 16 on what they think is a tail */
 	cq = stock->create_cq(ibvctx, attr_ex, &attr, external ? sizeof(attr) :
 			      END_OF(struct efadv_cq_init_attr, wc_flags));
@@ -261,7 +413,13 @@ DVQ_API struct ibv_cq_ex *efadv_create_cq(struct ibv_context *ibvctx,
 	set_up_cq(ibvctx, cq, attr_ex);
 	if (external && !attr.ext_mem_dmabuf.buffer)
 		cq->start_poll = refuse_poll;
-	return cq;
+	if (!take)
+		return cq;
+	ret = dvq_takeover_cq(ibv_cq_ex_to_cq(cq), wc_flags);
+	if (!ret || (wc_flags == attr.wc_flags && !dvq_takeover_is_forced(ibvctx)))
+		return cq;
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	return fail(ret);
 }
 
 /*
@@ -331,7 +489,12 @@ DVQ_API struct efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *ibvcqx)
 	bool has_unsolicited;
 	struct efadv_cq *cq;
 
-	if (!ibvcqx || !dvq_is_efa(ibvcqx->context))
+	if (!ibvcqx)
+		return NULL;
+	cq = dvq_takeover_efadv_cq(ibvcqx);
+	if (cq)
+		return cq;
+	if (!dvq_is_efa(ibvcqx->context))
 		return NULL;
 	stock = dvq_stock(ibvcqx->context);
 	if (!stock || !stock->cq_from_ibv_cq_ex)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <infiniband/verbs.h>
@@ -109,6 +110,16 @@ void dvq_unmap(uint64_t address, uint64_t length);
 /* where the provider has a key mapped; NULL: nowhere */
 void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length);
 
+/* an open file, to be told from another one of the same number */
+struct dvq_file {
+	int fd;
+	struct stat stat;
+};
+
+/* 0 or an errno, with a reason */
+int dvq_file_remember(struct dvq_file *file, int fd);
+bool dvq_file_is_same(const struct dvq_file *file);
+
 enum dvq_object_kind {
 	DVQ_KIND_QP,
 	DVQ_KIND_CQ,
@@ -128,7 +139,10 @@ struct dvq_object {
  */
 int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
 	       void **address);
-/* unmaps what dvq_borrow() mapped for objects that are gone; every call begins with it */
+/*
+ * Unmaps what dvq_borrow() mapped for objects that are gone, and forgets those that were taken
+ * over; every call begins with it.
+ */
 void dvq_borrow_reap(void);
 
 /* ---- what a record may say ------------------------------------------------------------- */
@@ -168,6 +182,43 @@ int dvq_ionic_rq_fill(struct dvq_ionic_rq *rq, const struct dvq_qp_info *info,
 		      const struct dvq_wq_info *wq, const struct dvq_ionic_places *at);
 /* one more ring of a CQ that began as zeros; the doorbell is the caller's to fill */
 int dvq_ionic_cq_add(struct dvq_ionic_cq *cq, const struct dvq_cq_info *info);
+
+/* ---- takeover.c: queues that the library carries itself --------------------------------- */
+
+struct efadv_qp;
+struct efadv_cq;
+struct efadv_qp_init_attr;
+
+/* Shall queues that are created now on a context of dvq be taken over? */
+bool dvq_takeover_is_wanted(struct ibv_context *context);
+/* ... and is that what the user chose, so that it has to be said if they cannot? */
+bool dvq_takeover_is_forced(struct ibv_context *context);
+
+/*
+ * 0 or an errno: EBUSY if the stock library has used it. @wc_flags: EFADV_WC_EX_*, what it shall
+ * tell
+ */
+int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags);
+/* those of a QP that is about to be created; NULL is fine */
+int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq);
+
+enum dvq_takeover_need {
+	DVQ_TAKEOVER_IF_WANTED,	/* or a CQ of it is taken: then it must be */
+	DVQ_TAKEOVER_MUST,
+};
+
+/* @ops: IBV_QP_EX_WITH_* that it was created for; @attr: NULL: not by efadv_create_qp_ex() */
+int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_attr *attr,
+		    enum dvq_takeover_need need);
+
+/* NULL: it was not taken over */
+struct efadv_qp *dvq_takeover_efadv_qp(struct ibv_qp_ex *qp);
+struct efadv_cq *dvq_takeover_efadv_cq(struct ibv_cq_ex *cq);
+
+/* forgets what is gone; @all: also what no count of the kernel tells of */
+void dvq_takeover_reap(bool all);
+/* a function of the provider that made the context */
+void *dvq_provider_code(struct ibv_context *context);
 
 /* ---- stock.c: the stock library ------------------------------------------------------- */
 

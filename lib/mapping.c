@@ -201,6 +201,22 @@ void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 	return found;
 }
 
+/* ---- files ------------------------------------------------------------------------------ */
+
+int dvq_file_remember(struct dvq_file *file, int fd)
+{
+	file->fd = fd;
+	return fstat(fd, &file->stat) ? dvq_refuse(errno, "cannot look at file %d: %m", fd) : 0;
+}
+
+bool dvq_file_is_same(const struct dvq_file *file)
+{
+	struct stat now;
+
+	return !fstat(file->fd, &now) && now.st_dev == file->stat.st_dev &&
+	       now.st_ino == file->stat.st_ino && now.st_rdev == file->stat.st_rdev;
+}
+
 /* ---- borrowed mappings of the library's own --------------------------------------------- */
 
 struct loan {
@@ -210,8 +226,7 @@ struct loan {
 	uint64_t key;
 	int prot;
 	/* whose it is: an object of a file, by numbers of which only the uid is never reused */
-	int cmd_fd;
-	struct stat file;
+	struct dvq_file file;
 	enum dvq_object_kind kind;
 	uint32_t handle;
 	uint64_t uid;
@@ -237,18 +252,10 @@ static int query_uid(const struct loan *loan, uint64_t *uid)
 		dvq_call_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, loan->handle);
 		dvq_call_out(&call, DVQ_ATTR_QUERY_CQ_INFO, &cq, sizeof(cq));
 	}
-	ret = dvq_call_issue(&call, loan->cmd_fd, DVQ_RDMA_DRIVER_EFA);
+	ret = dvq_call_issue(&call, loan->file.fd, DVQ_RDMA_DRIVER_EFA);
 	if (!ret)
 		*uid = loan->kind == DVQ_KIND_QP ? qp.uid : cq.uid;
 	return ret;
-}
-
-static bool same_file(const struct loan *loan)
-{
-	struct stat file;
-
-	return !fstat(loan->cmd_fd, &file) && file.st_dev == loan->file.st_dev &&
-	       file.st_ino == loan->file.st_ino && file.st_rdev == loan->file.st_rdev;
 }
 
 static bool is_alive(const struct loan *loan)
@@ -256,7 +263,7 @@ static bool is_alive(const struct loan *loan)
 	uint64_t uid;
 	int ret;
 
-	if (!same_file(loan))
+	if (!dvq_file_is_same(&loan->file))
 		return false;
 	ret = query_uid(loan, &uid);
 	if (!ret)
@@ -282,6 +289,7 @@ static void reap_locked(void)
 
 void dvq_borrow_reap(void)
 {
+	dvq_takeover_reap(false);
 	pthread_mutex_lock(&lock);
 	reap_locked();
 	pthread_mutex_unlock(&lock);
@@ -294,7 +302,7 @@ static struct loan *find_loan(const struct dvq_object *object, uint64_t key, uin
 	struct loan *loan;
 
 	for (loan = loans; loan; loan = loan->next)
-		if (loan->cmd_fd == object->context->cmd_fd && loan->kind == object->kind &&
+		if (loan->file.fd == object->context->cmd_fd && loan->kind == object->kind &&
 		    loan->uid == object->uid && loan->key == key && loan->length >= length &&
 		    !(prot & ~loan->prot))
 			return loan;
@@ -309,7 +317,7 @@ static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t leng
 
 	if (!loan)
 		return dvq_refuse(ENOMEM, "no memory");
-	ret = fstat(object->context->cmd_fd, &loan->file) ? errno : 0;
+	ret = dvq_file_remember(&loan->file, object->context->cmd_fd);
 	if (!ret)
 		ret = dvq_map(object->context->cmd_fd, key, length, prot, &loan->address);
 	if (ret) {
@@ -319,7 +327,6 @@ static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t leng
 	loan->length = length;
 	loan->key = key;
 	loan->prot = prot;
-	loan->cmd_fd = object->context->cmd_fd;
 	loan->kind = object->kind;
 	loan->handle = object->handle;
 	loan->uid = object->uid;

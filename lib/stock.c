@@ -107,7 +107,7 @@ static void *try_handle(void *handle, const char *call)
 
 void *dvq_stock_open(struct ibv_context *context, const char *library, const char *call)
 {
-	void *code = (void *)context->ops.post_send;
+	void *code = dvq_provider_code(context);
 	void *handle = NULL;
 	Dl_info info;
 
@@ -159,7 +159,7 @@ const struct dvq_stock *dvq_stock(struct ibv_context *context)
 {
 	static __thread const struct dvq_stock *last;
 	static __thread const void *last_code;
-	const void *code = (void *)context->ops.post_send;
+	const void *code = dvq_provider_code(context);
 
 	if (!last || last_code != code) {
 		last = look_up(context);

@@ -170,6 +170,47 @@ int dvq_efa_cq_open(struct ibv_cq *cq, struct dvq_efa_cq *ring, uint32_t size);
 /* As dvq_efa_sq_close(). */
 void dvq_efa_cq_close(struct dvq_efa_cq *ring);
 
+/* ---- who carries the data path of EFA ----------------------------------------------------- */
+
+/**
+ * enum dvq_datapath - who posts to and polls from queues for the calls of the verbs
+ *
+ * @DVQ_DATAPATH_AUTO: the stock library, unless it is too old for processing hints; or
+ *	what DVQ_DATAPATH in the environment says: "stock" or "take-over"
+ * @DVQ_DATAPATH_STOCK: the stock library
+ * @DVQ_DATAPATH_TAKE_OVER: libdvq
+ */
+enum dvq_datapath {
+	DVQ_DATAPATH_AUTO	= 0,
+	DVQ_DATAPATH_STOCK	= 1,
+	DVQ_DATAPATH_TAKE_OVER	= 2,
+};
+
+/**
+ * dvq_efa_set_datapath() - choose for queues that are created from now on
+ * @context: an open EFA adapter that dvq drives
+ * @datapath: the choice
+ *
+ * Queues that exist stay as they are. With DVQ_DATAPATH_TAKE_OVER a queue that cannot be
+ * taken over is not created.
+ */
+int dvq_efa_set_datapath(struct ibv_context *context, enum dvq_datapath datapath);
+
+/**
+ * dvq_efa_take_over() - take over a QP with its CQs, however it was created
+ * @qp: in RESET or INIT, nothing posted; an SRD or UD QP
+ *
+ * Its CQs must be new or have been taken over. From then on the calls of the verbs
+ * (ibv_post_send(), ibv_wr_*, ibv_post_recv(), ibv_poll_cq(), ibv_start_poll() and so on)
+ * work as ever, but through libdvq. There is no way back.
+ *
+ * Return: 0, also if it was before; EBUSY if the stock library has used the QP or a CQ of it.
+ */
+int dvq_efa_take_over(struct ibv_qp *qp);
+
+/* 1 if the QP was taken over, else 0 */
+int dvq_efa_is_taken_over(struct ibv_qp *qp);
+
 /* ---- ionic rings ------------------------------------------------------------------------ */
 
 /**

@@ -143,6 +143,8 @@ static int dvq_method(struct ib_uverbs_ioctl_hdr *hdr)
 		return query_cq(hdr);
 	case DVQ_METHOD_QUERY_AH:
 		return query_ah(hdr);
+	case DVQ_METHOD_QUERY_CONTEXT:
+		return PUT(hdr, DVQ_ATTR_QUERY_CONTEXT_INFO, fake_kernel.context);
 	case DVQ_METHOD_SET_PD_POLICY:
 		return set_policy(hdr);
 	case DVQ_METHOD_GET_PD_POLICY:
@@ -317,6 +319,9 @@ struct ibv_context *fake_open(enum fake_driver driver)
 	fake_kernel.abi = (struct dvq_efa_device_resp) {
 		.max_sq_wr = 4097, .max_rq_wr = 32769, .max_sq_sge = 2, .max_rq_sge = 3,
 		.max_rdma_size = 1 << 30, .device_caps = 0x1ff,
+	};
+	fake_kernel.context = (struct dvq_context_info) {
+		.changes_key = 0x40000, .changes_length = 0x1000,
 	};
 	if (driver == FAKE_IONIC)
 		make_ionic_objects();

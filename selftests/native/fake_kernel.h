@@ -42,6 +42,7 @@ struct fake_kernel {
 	enum fake_driver driver;
 	struct dvq_device_info device;
 	struct dvq_efa_device_resp abi;
+	struct dvq_context_info context;
 	struct fake_qp qps[FAKE_OBJECTS];	/* by handle */
 	struct fake_cq cqs[FAKE_OBJECTS];
 	struct dvq_ah_info ahs[FAKE_OBJECTS];

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "fake_kernel.h"
 #include "rings.h"
@@ -87,6 +88,132 @@ TEST(f16_poster_beside_a_poller_without_a_lock)
 	CHECK_EQ(seen, MESSAGES);
 	CHECK_EQ(dvq_efa_sq_room(&shared->sq), 8);
 	rings_free(shared);
+}
+
+/* ---- queues that were taken over ---------------------------------------------------------- */
+
+static struct {
+	struct ibv_qp_ex qp;
+	struct ibv_cq_ex cq;
+	uint8_t *file;		/* of the fake kernel; other addresses than the library's */
+} taken;
+
+static void *send_many(void *unused)
+{
+	struct ibv_ah ah = { .context = taken.qp.qp_base.context, .handle = 1 };
+
+	(void)unused;
+	for (unsigned int i = 0; i < MESSAGES && !atomic_load(&bad); ) {
+		int ret;
+
+		ibv_wr_start(&taken.qp);
+		taken.qp.wr_id = i;
+		taken.qp.wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(&taken.qp);
+		ibv_wr_set_ud_addr(&taken.qp, &ah, 77, 1);
+		ibv_wr_set_sge(&taken.qp, 1, 0x1000, 8);
+		ret = ibv_wr_complete(&taken.qp);
+		if (!ret)
+			atomic_store_explicit(&posted, ++i, memory_order_release);
+		else if (ret != ENOMEM)
+			atomic_store(&bad, true);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* stands for the provider's builder: the QP was created for sends */
+static void no_builder(struct ibv_qp_ex *qp)
+{
+	(void)qp;
+}
+
+/* the adapter, which orders its stores by means that no program has: request @n is done; @device_lock is held */
+__attribute__((no_sanitize("thread"), noinline)) static void complete(unsigned int n)
+{
+	const struct dvq_wq_info *sq = &fake_kernel.qps[1].sq;
+	const struct dvq_cq_info *cq = &fake_kernel.cqs[1].info;
+	const volatile uint8_t *wqe = taken.file + sq->ring_key + sq->ring_offset + n % sq->entries * 64;
+	volatile uint8_t *entry = taken.file + cq->ring_key + n % cq->entries * cq->entry_size;
+
+	entry[0] = wqe[0];
+	entry[1] = wqe[1];
+	entry[2] = 0;
+	entry[4] = 55;
+	__atomic_store_n(&entry[3], EFA_CQE_QTYPE_SEND << 1 | !(n / cq->entries % 2), __ATOMIC_RELEASE);
+}
+
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int completed;
+
+static void *poll_many(void *unused)
+{
+	struct ibv_wc wc[4];
+
+	(void)unused;
+	while (atomic_load(&seen) < MESSAGES && !atomic_load(&bad)) {
+		int n;
+
+		pthread_mutex_lock(&device_lock);
+		/* never more than the ring has room for */
+		if (completed < atomic_load_explicit(&posted, memory_order_acquire) &&
+		    completed < atomic_load(&seen) + 64)
+			complete(completed++);
+		pthread_mutex_unlock(&device_lock);
+		n = ibv_poll_cq(ibv_cq_ex_to_cq(&taken.cq), 4, wc);
+		for (int i = 0; i < n; i++)
+			if (wc[i].wr_id >= MESSAGES || wc[i].status)
+				atomic_store(&bad, true);
+		if (n > 0)
+			atomic_fetch_add(&seen, n);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+static int not_called(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	(void)qp;
+	(void)wr;
+	(void)bad_wr;
+	return EIO;
+}
+
+/* one that posts and two that poll, each with the locks of the library alone */
+TEST(taken_over_poster_beside_pollers)
+{
+	struct ibv_context *mine = fake_open(FAKE_DVQ);
+	pthread_t poster, poller[2];
+
+	bad = false;
+	posted = 0;
+	seen = 0;
+	fake_kernel.cqs[1].info.sub_cqs = 1;
+	mine->ops.post_send = not_called;
+	taken.file = mmap(NULL, FAKE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, mine->cmd_fd, 0);
+	REQUIRE(taken.file != MAP_FAILED);
+	taken.cq.context = mine;
+	taken.cq.handle = 1;
+	taken.qp.qp_base = (struct ibv_qp){
+		.context = mine, .handle = 1, .state = IBV_QPS_INIT,
+		.send_cq = ibv_cq_ex_to_cq(&taken.cq), .recv_cq = ibv_cq_ex_to_cq(&taken.cq),
+	};
+	taken.qp.wr_send = no_builder;
+	REQUIRE(!dvq_efa_take_over(&taken.qp.qp_base));
+	taken.qp.qp_base.state = IBV_QPS_RTS;
+	REQUIRE(!pthread_create(&poster, NULL, send_many, NULL));
+	for (unsigned int i = 0; i < 2; i++)
+		REQUIRE(!pthread_create(&poller[i], NULL, poll_many, NULL));
+	pthread_join(poster, NULL);
+	for (unsigned int i = 0; i < 2; i++)
+		pthread_join(poller[i], NULL);
+	CHECK(!bad);
+	CHECK_EQ(seen, MESSAGES);
+	munmap(taken.file, FAKE_FILE_BYTES);
+	fake_kernel.qps[1].exists = false;
+	fake_close(mine);
 }
 
 /* ---- many that open and close -------------------------------------------------------- */

@@ -79,7 +79,11 @@ struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_at
 	stock_log.cap = attr->cap;
 	if (stock_log.error)
 		return free(qp), failed();
+	stock_log.ops = attr->send_ops_flags;
 	qp->ex.qp_base.context = ctx;
+	qp->ex.qp_base.handle = 1;
+	qp->ex.qp_base.send_cq = attr->send_cq;
+	qp->ex.qp_base.recv_cq = attr->recv_cq;
 	return &qp->ex.qp_base;
 }
 

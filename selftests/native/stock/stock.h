@@ -13,6 +13,7 @@ struct stock_log {
 	uint32_t inlen;
 	unsigned char input[128];	/* the efadv struct, inlen bytes of it */
 	struct ibv_qp_cap cap;
+	uint64_t ops;			/* send_ops_flags */
 	int error;			/* creation fails with it */
 };
 

@@ -1,0 +1,918 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Take-over: which queues the library carries itself, and how calls come here.
+ *
+ * A CQ is taken over with all of its QPs, or not at all: whoever polls must know every
+ * request. It is taken when it is created, or with its first QP, as long as nobody has
+ * used it; from then on every QP that is created on it is taken, too. That is possible
+ * because some calls of the verbs go through pointers of the context, the QP or the CQ
+ * that are public. Destroying does not, nor does modifying; the kernel counts those
+ * (struct dvq_changes), and where a count has moved the object is asked for again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "takeover.h"
+
+#define MIN_ROWS	256
+#define MAX_ROWS	65536
+
+/* protects the lists; taken before the lock of a CQ, never by who posts or polls */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct take_context *contexts;
+static struct take_cq *cqs;
+static struct take_qp *qps;
+
+/*
+ * A child of fork() has none of the mappings, so nothing of its parent's is its business; and
+ * another thread of the parent may have held the lock. There is no hook of forks, which
+ * would be everybody's: who comes first in a process sees that it is another one.
+ */
+static pid_t process;
+
+static void enter(void)
+{
+	const pid_t self = getpid();
+	pid_t before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
+
+	while (before != self) {
+		/* -1: another thread is at it */
+		if (before != -1 && __atomic_compare_exchange_n(&process, &before, -1, false,
+								__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+			if (before) {
+				pthread_mutex_init(&lock, NULL);
+				contexts = NULL;
+				cqs = NULL;
+				qps = NULL;
+			}
+			__atomic_store_n(&process, self, __ATOMIC_RELEASE);
+		}
+		before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
+	}
+	pthread_mutex_lock(&lock);
+}
+
+static void leave(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- request ids ----------------------------------------------------------------------- */
+
+void take_pool_refill(struct take_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->limit; i++) {
+		__atomic_store_n(&pool->slots[i].out, 0, __ATOMIC_RELAXED);
+		pool->free[i] = (uint16_t)i;
+	}
+	pool->head = 0;
+	__atomic_store_n(&pool->tail, pool->limit, __ATOMIC_RELEASE);
+}
+
+int take_pool_init(struct take_pool *pool, uint32_t limit)
+{
+	uint32_t size = 1;
+
+	while (size < limit)
+		size *= 2;
+	pool->mask = size - 1;
+	pool->limit = limit;
+	pool->slots = calloc(size, sizeof(*pool->slots));
+	pool->free = calloc(size, sizeof(*pool->free));
+	if (!pool->slots || !pool->free) {
+		take_pool_drop(pool);
+		return ENOMEM;
+	}
+	take_pool_refill(pool);
+	return 0;
+}
+
+void take_pool_drop(struct take_pool *pool)
+{
+	free(pool->slots);
+	free(pool->free);
+	pool->slots = NULL;
+	pool->free = NULL;
+}
+
+/* ---- what is still there ---------------------------------------------------------------- */
+
+int take_query_qp(const struct take_qp *taken, struct dvq_qp_info *info)
+{
+	struct dvq_call call;
+
+	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_QP);
+	dvq_call_handle(&call, DVQ_ATTR_QUERY_QP_QP, taken->handle);
+	dvq_call_out(&call, DVQ_ATTR_QUERY_QP_INFO, info, sizeof(*info));
+	return dvq_call_issue(&call, taken->context->identity.fd, DVQ_RDMA_DRIVER_EFA);
+}
+
+static int query_cq_by_handle(const struct take_cq *cq, struct dvq_cq_info *info)
+{
+	struct dvq_call call;
+
+	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CQ);
+	dvq_call_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, cq->handle);
+	dvq_call_out(&call, DVQ_ATTR_QUERY_CQ_INFO, info, sizeof(*info));
+	return dvq_call_issue(&call, cq->context->identity.fd, DVQ_RDMA_DRIVER_EFA);
+}
+
+/* a removed device tells nothing more; its context is still open */
+static bool tells_of_none(int error)
+{
+	return error == ENOENT || error == EINVAL || error == EPROTONOSUPPORT;
+}
+
+static bool qp_is_gone(const struct take_qp *taken)
+{
+	struct dvq_qp_info info;
+	int ret;
+
+	if (!dvq_file_is_same(&taken->context->identity))
+		return true;
+	ret = take_query_qp(taken, &info);
+	return ret ? tells_of_none(ret) : info.uid != taken->info.uid;
+}
+
+static bool cq_is_gone(const struct take_cq *cq)
+{
+	struct dvq_cq_info info;
+	int ret;
+
+	if (!dvq_file_is_same(&cq->context->identity))
+		return true;
+	ret = query_cq_by_handle(cq, &info);
+	return ret ? tells_of_none(ret) : info.uid != cq->uid;
+}
+
+static void detach(struct take_cq *cq, const struct take_qp *taken)
+{
+	struct take_row *row;
+
+	take_lock(&cq->lock);
+	row = &cq->rows[taken->info.qp_num & cq->row_mask];
+	if (row->qp == taken)
+		memset(row, 0, sizeof(*row));
+	take_unlock(&cq->lock);
+}
+
+static void free_qp(struct take_qp *taken)
+{
+	if (taken->send_cq)
+		detach(taken->send_cq, taken);
+	if (taken->recv_cq)
+		detach(taken->recv_cq, taken);
+	take_pool_drop(&taken->sends);
+	take_pool_drop(&taken->receives);
+	free((void *)(uintptr_t)taken->sq.stage);
+	free(taken);
+}
+
+static void free_cq(struct take_cq *cq)
+{
+	free(cq->backlog);
+	free(cq->rows);
+	free(cq);
+}
+
+static bool is_used(const struct take_context *context)
+{
+	const struct take_qp *taken;
+	const struct take_cq *cq;
+
+	for (taken = qps; taken; taken = taken->next)
+		if (taken->context == context)
+			return true;
+	for (cq = cqs; cq; cq = cq->next)
+		if (cq->context == context)
+			return true;
+	return false;
+}
+
+static void free_context(struct take_context *context)
+{
+	dvq_unmap((uintptr_t)context->changes, context->changes_length);
+	free(context->ahs);
+	free(context);
+}
+
+/* QPs first: a CQ is not destroyed before its QPs are, and theirs is the way to it */
+static void reap_locked(void)
+{
+	struct take_context **context = &contexts;
+	struct take_qp **qp = &qps;
+	struct take_cq **cq = &cqs;
+
+	while (*qp) {
+		struct take_qp *this = *qp;
+
+		if (!qp_is_gone(this)) {
+			qp = &this->next;
+			continue;
+		}
+		*qp = this->next;
+		free_qp(this);
+	}
+	while (*cq) {
+		struct take_cq *this = *cq;
+
+		if (!cq_is_gone(this)) {
+			cq = &this->next;
+			continue;
+		}
+		*cq = this->next;
+		free_cq(this);
+	}
+	while (*context) {
+		struct take_context *this = *context;
+
+		if (dvq_file_is_same(&this->identity) || is_used(this)) {
+			context = &this->next;
+			continue;
+		}
+		*context = this->next;
+		free_context(this);
+	}
+}
+
+/* Counts of the kernel tell of QPs; a CQ may go without that. */
+static bool has_moved(void)
+{
+	struct take_context *context;
+	bool moved = false;
+
+	for (context = contexts; context; context = context->next) {
+		if (!dvq_file_is_same(&context->identity)) {
+			moved = true;
+		} else if (context->changes->qps != context->reaped) {
+			context->reaped = context->changes->qps;
+			moved = true;
+		}
+	}
+	return moved;
+}
+
+void dvq_takeover_reap(bool all)
+{
+	/* also in a child, whose parent has some */
+	if (!__atomic_load_n(&contexts, __ATOMIC_RELAXED))
+		return;
+	enter();
+	if (has_moved() || all)
+		reap_locked();
+	leave();
+}
+
+/* ---- AH numbers ----------------------------------------------------------------------------- */
+
+int take_ask_ah(struct take_context *context, struct ibv_ah *ah, uint64_t gone, uint16_t *number)
+{
+	struct take_ah *note = take_note_of(context, ah);
+	struct dvq_ah_info info;
+	uint64_t data;
+	int ret;
+
+	if (ah->context != context->context)
+		return EINVAL;
+	ret = dvq_efa_query_ah(ah, &info);
+	if (ret)
+		return ret;
+	*number = (uint16_t)info.ah_num;
+	data = gone | *number;
+	__atomic_store_n(&note->data, data, __ATOMIC_RELAXED);
+	__atomic_store_n(&note->key, (uintptr_t)ah ^ data, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* ---- calls of a context ------------------------------------------------------------------------ */
+
+static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+/* the same marks as on QPs and CQs; of the slots that nobody calls one has what we know */
+static struct take_context *context_of(const struct ibv_context *context)
+{
+	if (__atomic_load_n(&context->ops.post_send, __ATOMIC_ACQUIRE) != hook_post_send)
+		return NULL;
+	return (struct take_context *)(void *)context->ops._compat_attach_mcast;
+}
+
+/* of a context whose call came to us, whoever may have put himself before us since */
+static struct take_context *context_here(const struct ibv_context *context)
+{
+	return (struct take_context *)(void *)context->ops._compat_attach_mcast;
+}
+
+static int adopt(struct ibv_qp *qp);
+
+/* A QP without the extended interface, created on a CQ of ours: taken before it does anything. */
+static int find(struct ibv_qp *qp, struct take_qp **taken)
+{
+	int ret;
+
+	*taken = take_qp_of(qp);
+	if (!dvq_unlikely(!*taken))
+		return 0;
+	if (!take_cq_of(qp->send_cq) && !take_cq_of(qp->recv_cq))
+		return 0;
+	ret = adopt(qp);
+	if (!ret)
+		*taken = take_qp_of(qp);
+	return ret;
+}
+
+static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct take_qp *taken;
+	int ret = find(qp, &taken);
+
+	if (ret) {
+		*bad = wr;
+		return ret;
+	}
+	return taken ? take_post_send(taken, wr, bad) :
+		       context_here(qp->context)->post_send(qp, wr, bad);
+}
+
+static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct take_qp *taken;
+	int ret = find(qp, &taken);
+
+	if (ret) {
+		*bad = wr;
+		return ret;
+	}
+	return taken ? take_post_recv(taken, wr, bad) :
+		       context_here(qp->context)->post_recv(qp, wr, bad);
+}
+
+static int hook_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct take_cq *taken = take_cq_of(cq);
+
+	return taken ? take_poll_cq(taken, n, wc) : context_here(cq->context)->poll_cq(cq, n, wc);
+}
+
+static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	struct take_cq *taken = take_cq_of(cq);
+
+	return taken ? take_arm(cq, taken, solicited_only) :
+		       context_here(cq->context)->req_notify_cq(cq, solicited_only);
+}
+
+/* Queue pairs with the extended interface, other than by efadv_create_qp_ex(). */
+static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
+					struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = context_here(context)->create_qp_ex(context, attr);
+	int ret;
+
+	if (!qp || !(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || take_qp_of(qp))
+		return qp;
+	ret = dvq_takeover_qp(qp, attr->send_ops_flags, NULL, DVQ_TAKEOVER_IF_WANTED);
+	if (!ret)
+		return qp;
+	ibv_destroy_qp(qp);
+	errno = ret;
+	return NULL;
+}
+
+/* ---- who wants it --------------------------------------------------------------------------------- */
+
+/* what the environment says; AUTO if nothing that is known */
+static enum dvq_datapath environment(void)
+{
+	const char *value = secure_getenv("DVQ_DATAPATH");
+
+	if (value && !strcmp(value, "take-over"))
+		return DVQ_DATAPATH_TAKE_OVER;
+	if (value && !strcmp(value, "stock"))
+		return DVQ_DATAPATH_STOCK;
+	return DVQ_DATAPATH_AUTO;
+}
+
+static enum dvq_datapath chosen(struct ibv_context *context)
+{
+	const struct take_context *taken = context_of(context);
+
+	return taken && taken->mode != DVQ_DATAPATH_AUTO ? taken->mode : environment();
+}
+
+/* processing hints came with release 64; a stock library that has a name for them does them */
+static bool stock_can(struct ibv_context *context)
+{
+	const struct dvq_stock *stock = dvq_stock(context);
+
+	return stock && (stock->release ? stock->release >= 64 : !!stock->qp_from_ibv_qp_ex);
+}
+
+bool dvq_takeover_is_wanted(struct ibv_context *context)
+{
+	switch (chosen(context)) {
+	case DVQ_DATAPATH_TAKE_OVER:
+		return true;
+	case DVQ_DATAPATH_STOCK:
+		return false;
+	default:
+		return !stock_can(context);
+	}
+}
+
+bool dvq_takeover_is_forced(struct ibv_context *context)
+{
+	return chosen(context) == DVQ_DATAPATH_TAKE_OVER;
+}
+
+void *dvq_provider_code(struct ibv_context *context)
+{
+	const struct take_context *taken = context_of(context);
+
+	return taken ? (void *)taken->post_send : (void *)context->ops.post_send;
+}
+
+/* ---- taking a context -------------------------------------------------------------------------------- */
+
+static int map_changes(struct take_context *taken)
+{
+	struct ibv_context *context = taken->context;
+	struct dvq_context_info info;
+	struct dvq_call call;
+	void *map;
+	int ret;
+
+	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CONTEXT);
+	dvq_call_out(&call, DVQ_ATTR_QUERY_CONTEXT_INFO, &info, sizeof(info));
+	ret = dvq_call_device(&call, context, DVQ_RDMA_DRIVER_EFA);
+	if (ret)
+		return ret;
+	if (!info.changes_key || info.changes_length < sizeof(struct dvq_changes))
+		return dvq_refuse(EOPNOTSUPP, "the kernel does not tell what was destroyed");
+	ret = dvq_map(context->cmd_fd, info.changes_key, info.changes_length, PROT_READ, &map);
+	if (ret)
+		return ret;
+	taken->changes = map;
+	taken->changes_length = info.changes_length;
+	return 0;
+}
+
+static int count_rows(struct take_context *taken)
+{
+	struct ibv_device_attr attr;
+
+	if (ibv_query_device(taken->context, &attr))
+		return dvq_refuse(EIO, "%s: cannot be queried",
+				  ibv_get_device_name(taken->context->device));
+	taken->rows = MIN_ROWS;
+	/* the low bits of the QP numbers that are alive are unique among so many */
+	while (taken->rows < MAX_ROWS && taken->rows < (uint32_t)attr.max_qp)
+		taken->rows *= 2;
+	return 0;
+}
+
+/* Calls may be under way in other threads: for them it is either the provider or us. */
+static void hook(struct take_context *taken)
+{
+	struct ibv_context *context = taken->context;
+	struct verbs_context *vctx = verbs_get_ctx_op(context, create_qp_ex);
+	struct ibv_context_ops *ops = &context->ops;
+
+	taken->post_send = ops->post_send;
+	taken->post_recv = ops->post_recv;
+	taken->poll_cq = ops->poll_cq;
+	taken->req_notify_cq = ops->req_notify_cq;
+	ops->_compat_attach_mcast = (void *(*)(void))(void *)taken;
+	if (vctx) {
+		taken->create_qp_ex = vctx->create_qp_ex;
+		__atomic_store_n(&vctx->create_qp_ex, hook_create_qp_ex, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&ops->post_recv, hook_post_recv, __ATOMIC_RELEASE);
+	__atomic_store_n(&ops->poll_cq, hook_poll_cq, __ATOMIC_RELEASE);
+	__atomic_store_n(&ops->req_notify_cq, hook_req_notify_cq, __ATOMIC_RELEASE);
+	__atomic_store_n(&ops->post_send, hook_post_send, __ATOMIC_RELEASE);
+}
+
+/* an open context has its file alone, so what else is noted for that one is closed */
+static void forget_closed(const struct ibv_context *context)
+{
+	struct take_context **at = &contexts, *old;
+
+	while ((old = *at)) {
+		if (old->identity.fd != context->cmd_fd || is_used(old)) {
+			at = &old->next;
+			continue;
+		}
+		*at = old->next;
+		free_context(old);
+	}
+}
+
+static int take_context_locked(struct ibv_context *context, struct take_context **result)
+{
+	struct take_context *taken = context_of(context);
+	int ret;
+
+	*result = taken;
+	if (taken)
+		return 0;
+	forget_closed(context);
+	taken = calloc(1, sizeof(*taken));
+	if (!taken)
+		return dvq_refuse(ENOMEM, "no memory");
+	taken->context = context;
+	taken->ahs = calloc(TAKE_AHS, sizeof(*taken->ahs));
+	ret = taken->ahs ? dvq_file_remember(&taken->identity, context->cmd_fd) :
+			   dvq_refuse(ENOMEM, "no memory");
+	if (!ret)
+		ret = count_rows(taken);
+	if (!ret)
+		ret = map_changes(taken);
+	if (ret) {
+		free_context(taken);
+		return ret;
+	}
+	hook(taken);
+	taken->next = contexts;
+	__atomic_store_n(&contexts, taken, __ATOMIC_RELAXED);
+	*result = taken;
+	return 0;
+}
+
+/* ---- taking a CQ --------------------------------------------------------------------------------------- */
+
+/* The kernel gives the ring zeroed, and so does who gives memory of his own; an entry has a type. */
+static bool was_polled(const struct dvq_efa_cq *ring)
+{
+	for (uint32_t i = 0; i < ring->sub_cqs; i++)
+		if (dvq_load64(ring->ring + (uint64_t)i * ring->bytes))
+			return true;
+	return false;
+}
+
+static int map_cq(struct ibv_cq *cq, struct take_cq *taken, const struct dvq_cq_info *info)
+{
+	const struct dvq_object object = {
+		.context = cq->context, .kind = DVQ_KIND_CQ, .handle = cq->handle, .uid = info->uid,
+	};
+	void *ring = NULL, *db = NULL;
+	int ret;
+
+	ret = dvq_efa_cq_fill(&taken->ring, info, 0, 0);
+	if (!ret && info->ring_key)
+		ret = dvq_borrow(&object, info->ring_key, info->ring_length, PROT_READ, &ring);
+	if (!ret && info->db_key)
+		ret = dvq_borrow(&object, info->db_key, info->db_length, PROT_WRITE, &db);
+	if (ret)
+		return ret;
+	return dvq_efa_cq_fill(&taken->ring, info, ring ? (uintptr_t)ring + info->ring_offset :
+			       info->user_addr, db ? (uintptr_t)db + info->db_offset : 0);
+}
+
+static int fill_cq(struct ibv_cq *cq, struct take_cq *taken, uint32_t attached)
+{
+	struct dvq_cq_info info;
+	int ret;
+
+	ret = dvq_efa_query_cq(cq, &info);
+	if (ret)
+		return ret;
+	if (info.qps > attached)
+		return dvq_refuse(EBUSY, "the CQ has queue pairs that the stock library posts to");
+	ret = map_cq(cq, taken, &info);
+	if (ret)
+		return ret;
+	if (taken->ring.ring && was_polled(&taken->ring))
+		return dvq_refuse(EBUSY, "the CQ has been used by the stock library");
+	taken->handle = cq->handle;
+	taken->uid = info.uid;
+	taken->row_mask = taken->context->rows - 1;
+	taken->rows = calloc(taken->context->rows, sizeof(*taken->rows));
+	taken->seen = taken->context->changes->qps;
+	return taken->rows ? 0 : dvq_refuse(ENOMEM, "no memory");
+}
+
+static int take_cq_locked(struct ibv_cq *cq, struct take_context *context, uint32_t attached,
+			  struct take_cq **result)
+{
+	struct take_cq *taken = take_cq_of(cq);
+	int ret;
+
+	*result = taken;
+	if (taken)
+		return 0;
+	taken = calloc(1, sizeof(*taken));
+	if (!taken)
+		return dvq_refuse(ENOMEM, "no memory");
+	taken->context = context;
+	ret = fill_cq(cq, taken, attached);
+	if (ret) {
+		free_cq(taken);
+		return ret;
+	}
+	taken->next = cqs;
+	cqs = taken;
+	take_cq_mark(cq, taken);
+	*result = taken;
+	return 0;
+}
+
+int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags)
+{
+	struct take_context *context;
+	struct take_cq *taken;
+	int ret;
+
+	dvq_takeover_reap(true);
+	enter();
+	ret = take_context_locked(cq->context, &context);
+	if (!ret)
+		ret = take_cq_locked(cq, context, 0, &taken);
+	if (!ret) {
+		taken->wants_sgid = wc_flags & EFADV_WC_EX_WITH_SGID;
+		taken->wants_unsolicited = wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
+	}
+	leave();
+	return ret;
+}
+
+/* before a QP is created on them: neither has another user, and both are ours from now on */
+int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
+{
+	int ret = 0;
+
+	if (send_cq && !take_cq_of(send_cq))
+		ret = dvq_takeover_cq(send_cq, 0);
+	if (!ret && recv_cq && !take_cq_of(recv_cq))
+		ret = dvq_takeover_cq(recv_cq, 0);
+	return ret;
+}
+
+/* ---- taking a QP ----------------------------------------------------------------------------------------- */
+
+static int map_wq(const struct dvq_object *object, const struct dvq_wq_info *wq, int prot,
+		  uint64_t *ring, uint64_t *doorbell)
+{
+	void *map, *db;
+	int ret;
+
+	ret = dvq_borrow(object, wq->ring_key, wq->ring_length, prot, &map);
+	if (!ret)
+		ret = dvq_borrow(object, wq->db_key, wq->db_length, PROT_WRITE, &db);
+	if (ret)
+		return ret;
+	*ring = (uintptr_t)map + wq->ring_offset;
+	*doorbell = (uintptr_t)db + wq->db_offset;
+	return 0;
+}
+
+static int fill_sends(const struct dvq_object *object, struct take_qp *taken,
+		      const struct dvq_wq_info *wq)
+{
+	struct dvq_efa_sq *sq = &taken->sq;
+	uint64_t ring, doorbell;
+	void *stage;
+	int ret;
+
+	if (wq->kind == DVQ_WQ_NONE)
+		return take_pool_init(&taken->sends, 0);
+	/* whether the record is one to work with, before anything is mapped */
+	ret = dvq_efa_sq_fill(sq, &taken->info, wq, 0, 0);
+	if (!ret)
+		ret = map_wq(object, wq, PROT_WRITE, &ring, &doorbell);
+	if (ret)
+		return ret;
+	dvq_efa_sq_fill(sq, &taken->info, wq, ring, doorbell);
+	stage = aligned_alloc(64, sq->bytes);
+	if (!stage)
+		return dvq_refuse(ENOMEM, "no memory");
+	dvq_efa_sq_set_stage(sq, stage);
+	taken->wide = wq->caps & DVQ_WQ_64BIT_IDS;
+	ret = take_pool_init(&taken->sends, wq->max_wr);
+	if (ret)
+		return dvq_refuse(ret, "no memory");
+	/* wide ids are ours in full, of others the ring's code adds the generation */
+	taken->sends.tag = taken->wide ? (uint64_t)taken->info.generation << 32 : sq->ids.tag_low;
+	return 0;
+}
+
+static int fill_receives(const struct dvq_object *object, struct take_qp *taken,
+			 const struct dvq_wq_info *wq)
+{
+	struct dvq_efa_rq *rq = &taken->rq;
+	uint64_t ring, doorbell;
+	int ret;
+
+	if (wq->kind == DVQ_WQ_NONE)
+		return take_pool_init(&taken->receives, 0);
+	ret = dvq_efa_rq_fill(rq, &taken->info, wq, 0, 0);
+	if (!ret)
+		ret = map_wq(object, wq, PROT_READ | PROT_WRITE, &ring, &doorbell);
+	if (ret)
+		return ret;
+	dvq_efa_rq_fill(rq, &taken->info, wq, ring, doorbell);
+	/* every descriptor that was ever posted has a flag */
+	if (taken->qp->state != IBV_QPS_RESET && dvq_load64(rq->ring + 8))
+		return dvq_refuse(EBUSY, "receives were posted to the QP by the stock library");
+	ret = take_pool_init(&taken->receives, wq->max_wr);
+	if (ret)
+		return dvq_refuse(ret, "no memory");
+	taken->receives.tag = rq->ids.tag_low;
+	return 0;
+}
+
+static int fill_qp(struct take_qp *taken, uint16_t flags)
+{
+	struct dvq_object object = {
+		.context = taken->qp->context, .kind = DVQ_KIND_QP, .handle = taken->qp->handle,
+	};
+	const uint64_t now = taken->context->changes->qps;
+	struct dvq_wq_info sq, rq;
+	int ret;
+
+	ret = dvq_efa_query_qp(taken->qp, &taken->info, &sq, &rq);
+	if (ret)
+		return ret;
+	object.uid = taken->info.uid;
+	taken->handle = taken->qp->handle;
+	taken->sig_all = taken->info.flags & DVQ_QP_SIG_ALL;
+	taken->inline_write = flags & EFADV_QP_FLAGS_INLINE_WRITE;
+	taken->send_seen = now;
+	taken->recv_seen = now;
+	taken->send_resets = taken->info.resets;
+	taken->recv_resets = taken->info.resets;
+	ret = fill_sends(&object, taken, &sq);
+	return ret ? ret : fill_receives(&object, taken, &rq);
+}
+
+static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
+{
+	struct take_row *row;
+	int ret = 0;
+
+	take_lock(&cq->lock);
+	row = &cq->rows[taken->info.qp_num & cq->row_mask];
+	if (row->qp && row->qp != taken) {
+		ret = EBUSY;
+	} else {
+		row->qp = taken;
+		row->qp_num = taken->info.qp_num;
+		row->wide = taken->wide;
+		if (recv)
+			row->recv = &taken->receives;
+		else
+			row->send = &taken->sends;
+	}
+	take_unlock(&cq->lock);
+	return ret ? dvq_refuse(ret, "two QPs with the same low bits of their number") : 0;
+}
+
+static int attach(struct take_qp *taken, struct take_cq *send_cq, struct take_cq *recv_cq)
+{
+	int ret;
+
+	taken->send_cq = send_cq;
+	taken->recv_cq = recv_cq;
+	ret = attach_side(send_cq, taken, false);
+	return ret ? ret : attach_side(recv_cq, taken, true);
+}
+
+static int take_cqs_locked(struct ibv_qp *qp, struct take_context *context,
+			   struct take_cq **send_cq, struct take_cq **recv_cq)
+{
+	const uint32_t own = qp->send_cq == qp->recv_cq ? 2 : 1;
+	int ret;
+
+	if (!qp->send_cq || !qp->recv_cq)
+		return dvq_refuse(EINVAL, "the QP has no CQ");
+	ret = take_cq_locked(qp->send_cq, context, own, send_cq);
+	return ret ? ret : take_cq_locked(qp->recv_cq, context, own, recv_cq);
+}
+
+static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool hints)
+{
+	struct take_cq *send_cq, *recv_cq;
+	struct take_context *context;
+	struct take_qp *taken;
+	int ret;
+
+	if (take_qp_of(qp))
+		return 0;
+	ret = take_context_locked(qp->context, &context);
+	if (!ret)
+		ret = take_cqs_locked(qp, context, &send_cq, &recv_cq);
+	if (ret)
+		return ret;
+	taken = calloc(1, sizeof(*taken));
+	if (!taken)
+		return dvq_refuse(ENOMEM, "no memory");
+	taken->qp = qp;
+	taken->context = context;
+	taken->hints = hints;
+	ret = fill_qp(taken, flags);
+	if (!ret)
+		ret = attach(taken, send_cq, recv_cq);
+	if (ret) {
+		free_qp(taken);
+		return ret;
+	}
+	taken->next = qps;
+	qps = taken;
+	take_qp_mark(qp, taken, ops);
+	return 0;
+}
+
+int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_attr *attr,
+		    enum dvq_takeover_need need)
+{
+	int ret = 0;
+
+	/* a QP that is gone may have had this one's number, or its place in a table */
+	dvq_takeover_reap(true);
+	enter();
+	if (need == DVQ_TAKEOVER_IF_WANTED && !take_cq_of(qp->send_cq) &&
+	    !take_cq_of(qp->recv_cq) && chosen(qp->context) != DVQ_DATAPATH_TAKE_OVER)
+		goto out;
+	ret = take_qp_locked(qp, ops, attr ? attr->flags : 0,
+			     attr && attr->wr_flags & EFADV_WR_EX_WITH_PROCESSING_HINTS);
+out:
+	leave();
+	return ret;
+}
+
+static int adopt(struct ibv_qp *qp)
+{
+	return dvq_takeover_qp(qp, 0, NULL, DVQ_TAKEOVER_MUST);
+}
+
+/* ---- what others ask ------------------------------------------------------------------------------------------ */
+
+struct efadv_qp *dvq_takeover_efadv_qp(struct ibv_qp_ex *qp)
+{
+	struct take_qp *taken = take_qp_of(&qp->qp_base);
+
+	return taken ? &taken->efadv : NULL;
+}
+
+struct efadv_cq *dvq_takeover_efadv_cq(struct ibv_cq_ex *cq)
+{
+	struct take_cq *taken = take_cq_of(ibv_cq_ex_to_cq(cq));
+
+	return taken ? &taken->efadv : NULL;
+}
+
+/* ---- by choice --------------------------------------------------------------------------------------------------- */
+
+DVQ_API int dvq_efa_set_datapath(struct ibv_context *context, enum dvq_datapath datapath)
+{
+	struct take_context *taken;
+	int ret;
+
+	dvq_borrow_reap();
+	if (!context || datapath > DVQ_DATAPATH_TAKE_OVER)
+		return dvq_refuse(EINVAL, "an argument is NULL, or no data path has that number");
+	enter();
+	ret = take_context_locked(context, &taken);
+	if (!ret)
+		taken->mode = datapath;
+	leave();
+	return ret;
+}
+
+DVQ_API int dvq_efa_take_over(struct ibv_qp *qp)
+{
+	const struct efadv_qp_init_attr any = {
+		.flags = EFADV_QP_FLAGS_INLINE_WRITE,
+		.wr_flags = EFADV_WR_EX_WITH_PROCESSING_HINTS,
+	};
+	const struct ibv_qp_ex *ex = (const struct ibv_qp_ex *)qp;
+	uint64_t ops = 0;
+
+	dvq_borrow_reap();
+	if (!qp)
+		return dvq_refuse(EINVAL, "an argument is NULL");
+	if (take_qp_of(qp))
+		return 0;
+	if (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT)
+		return dvq_refuse(EBUSY, "the QP may have been posted to");
+	if (ex->wr_send)
+		ops |= IBV_QP_EX_WITH_SEND;
+	if (ex->wr_send_imm)
+		ops |= IBV_QP_EX_WITH_SEND_WITH_IMM;
+	if (ex->wr_rdma_read)
+		ops |= IBV_QP_EX_WITH_RDMA_READ;
+	if (ex->wr_rdma_write)
+		ops |= IBV_QP_EX_WITH_RDMA_WRITE;
+	if (ex->wr_rdma_write_imm)
+		ops |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+	return dvq_takeover_qp(qp, ops, &any, DVQ_TAKEOVER_MUST);
+}
+
+DVQ_API int dvq_efa_is_taken_over(struct ibv_qp *qp)
+{
+	return qp && take_qp_of(qp);
+}

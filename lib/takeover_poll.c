@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Polling of CQs that were taken over: ibv_poll_cq(), the extended poll and its readers,
+ * ibv_req_notify_cq().
+ *
+ * Whose a completion is, a table says by QP number. Completions of QPs that are gone, of
+ * earlier QPs of the same number and of requests that are not out are passed over; the
+ * program never hears of them.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "takeover.h"
+
+#define BATCH	16	/* entries that a poll takes with one fence */
+
+static inline uint32_t entries(const struct dvq_efa_cq *ring)
+{
+	return ring->bytes / ring->entry_size;
+}
+
+/* ---- whose it is ------------------------------------------------------------------------ */
+
+/* QPs have gone or were reset: those that are no more leave the table */
+static void sweep(struct take_cq *cq, uint64_t now)
+{
+	struct dvq_qp_info info;
+
+	for (uint32_t i = 0; i <= cq->row_mask; i++) {
+		struct take_row *row = &cq->rows[i];
+		int ret;
+
+		if (!row->qp)
+			continue;
+		ret = take_query_qp(row->qp, &info);
+		if (ret == ENOENT || (!ret && info.uid != row->qp->info.uid))
+			memset(row, 0, sizeof(*row));
+	}
+	cq->seen = now;
+}
+
+static inline void check_rows(struct take_cq *cq)
+{
+	const uint64_t now = cq->context->changes->qps;
+
+	if (dvq_unlikely(now != cq->seen))
+		sweep(cq, now);
+}
+
+/* puts the wr_id in; false: it is nobody's */
+static inline bool resolve(const struct take_cq *cq, struct dvq_efa_wc *wc)
+{
+	const struct take_row *row = &cq->rows[wc->qp_num & cq->row_mask];
+
+	if (dvq_unlikely(!row->qp || row->qp_num != wc->qp_num))
+		return false;
+	if (dvq_efa_wc_is_recv(wc)) {
+		if (dvq_unlikely(!row->recv))
+			return false;
+		if (wc->flags & EFA_CQE_UNSOLICITED)
+			return true;
+		if (dvq_unlikely(!take_pool_put(row->recv, wc->req_id, &wc->wr_id)))
+			return false;
+		/* counted as the ring's ids are, so that it has room again */
+		dvq_write_once(row->qp->rq.ids.completed, row->qp->rq.ids.completed + 1);
+		return true;
+	}
+	return row->send &&
+	       take_pool_put(row->send, row->wide ? wc->wr_id : wc->req_id, &wc->wr_id);
+}
+
+/* ---- taking entries ------------------------------------------------------------------------ */
+
+/* without a table the ring's code takes every entry and leaves its id in wr_id */
+static inline uint32_t take(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t n, uint32_t *good)
+{
+	struct dvq_efa_cq *ring = &cq->ring;
+	uint32_t taken;
+
+	if (ring->entry_size == EFA_CQE_SIZE_EX)
+		taken = dvq_efa_cq_round(ring, EFA_CQE_SIZE_EX, wc, n, good);
+	else
+		taken = dvq_efa_cq_round(ring, EFA_CQE_SIZE, wc, n, good);
+	ring->consumed += taken;
+	ring->stale += taken - *good;
+	cq->unrung |= taken != 0;
+	return taken;
+}
+
+static uint32_t take_backlog(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t n)
+{
+	if (n > cq->backlog_count)
+		n = cq->backlog_count;
+	memcpy(wc, cq->backlog + cq->backlog_first, n * sizeof(*wc));
+	cq->backlog_first += n;
+	cq->backlog_count -= n;
+	return n;
+}
+
+/*
+ * Up to @n completions that somebody waits for. 0 only if there is no entry left, or a
+ * whole ring of them was nobody's: a device that goes on for ever does not keep us here.
+ */
+static inline uint32_t next(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t n)
+{
+	uint32_t all = entries(&cq->ring) * cq->ring.sub_cqs + cq->backlog_count;
+	uint32_t taken, good, left;
+
+	do {
+		if (dvq_unlikely(cq->backlog_count))
+			taken = good = take_backlog(cq, wc, n);
+		else
+			taken = take(cq, wc, n, &good);
+		left = 0;
+		for (uint32_t i = 0; i < good; i++) {
+			if (dvq_unlikely(!resolve(cq, &wc[i]))) {
+				cq->ring.stale++;
+				continue;
+			}
+			if (dvq_unlikely(left != i))
+				wc[left] = wc[i];
+			left++;
+		}
+		all -= taken < all ? taken : all;
+	} while (!left && taken && all);
+	return left;
+}
+
+static inline void ring_doorbell(struct take_cq *cq)
+{
+	if (!cq->unrung)
+		return;
+	dvq_efa_cq_ring(&cq->ring, 0);
+	cq->unrung = false;
+}
+
+/* ---- when a QP is reset ----------------------------------------------------------------------- */
+
+static bool is_of(const struct dvq_efa_wc *wc, const struct take_qp *qp, bool recv)
+{
+	return wc->qp_num == qp->info.qp_num && dvq_efa_wc_is_recv(wc) == recv;
+}
+
+static int grow_backlog(struct take_cq *cq)
+{
+	uint32_t size = cq->backlog_size ? 2 * cq->backlog_size : 4 * BATCH;
+	struct dvq_efa_wc *more = malloc(size * sizeof(*more));
+
+	if (!more)
+		return ENOMEM;
+	if (cq->backlog_count)
+		memcpy(more, cq->backlog + cq->backlog_first, cq->backlog_count * sizeof(*more));
+	free(cq->backlog);
+	cq->backlog = more;
+	cq->backlog_size = size;
+	cq->backlog_first = 0;
+	return 0;
+}
+
+static void forget_backlog(struct take_cq *cq, const struct take_qp *qp, bool recv)
+{
+	struct dvq_efa_wc *from = cq->backlog + cq->backlog_first, *to = from;
+
+	for (uint32_t i = 0; i < cq->backlog_count; i++)
+		if (!is_of(&from[i], qp, recv))
+			*to++ = from[i];
+	cq->backlog_count = (uint32_t)(to - from);
+}
+
+int take_cq_forget(struct take_cq *cq, const struct take_qp *qp, bool recv)
+{
+	uint32_t all = entries(&cq->ring) * cq->ring.sub_cqs;
+	struct dvq_efa_wc wc;
+	uint32_t good;
+
+	forget_backlog(cq, qp, recv);
+	if (!cq->ring.ring)
+		return 0;
+	for (; all; all--) {
+		if (cq->backlog_first + cq->backlog_count == cq->backlog_size && grow_backlog(cq))
+			return ENOMEM;
+		if (!take(cq, &wc, 1, &good))
+			break;
+		if (good && !is_of(&wc, qp, recv))
+			cq->backlog[cq->backlog_first + cq->backlog_count++] = wc;
+	}
+	ring_doorbell(cq);
+	return 0;
+}
+
+/* ---- ibv_poll_cq() ------------------------------------------------------------------------------ */
+
+static inline void fill_wc(struct ibv_wc *to, const struct dvq_efa_wc *from)
+{
+	to->wr_id = from->wr_id;
+	to->status = dvq_efa_wc_status(from);
+	to->opcode = dvq_efa_wc_opcode(from, false);
+	to->vendor_err = from->status;
+	to->byte_len = from->byte_len;
+	to->imm_data = htonl(from->imm);
+	to->qp_num = from->qp_num;
+	to->src_qp = from->src_qp;
+	to->wc_flags = dvq_efa_wc_has_imm(from) ? IBV_WC_WITH_IMM : 0;
+	to->pkey_index = 0;
+	to->slid = from->ah;
+	to->sl = 0;
+	to->dlid_path_bits = 0;
+}
+
+int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct dvq_efa_wc batch[BATCH];
+	uint32_t found, most;
+	int polled = 0;
+
+	if (dvq_unlikely(!cq->ring.ring))
+		return -EOPNOTSUPP;
+	take_lock(&cq->lock);
+	check_rows(cq);
+	while (polled < n) {
+		most = n - polled < BATCH ? (uint32_t)(n - polled) : BATCH;
+		found = next(cq, batch, most);
+		for (uint32_t i = 0; i < found; i++)
+			fill_wc(&wc[polled++], &batch[i]);
+		if (!found || (found < most && !cq->backlog_count))
+			break;
+	}
+	ring_doorbell(cq);
+	take_unlock(&cq->lock);
+	return polled;
+}
+
+/* ---- the extended poll ----------------------------------------------------------------------------- */
+
+static inline int step(struct ibv_cq_ex *ex, struct take_cq *cq)
+{
+	if (!next(cq, &cq->current, 1))
+		return ENOENT;
+	ex->wr_id = cq->current.wr_id;
+	ex->status = dvq_efa_wc_status(&cq->current);
+	return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+	struct take_cq *cq = take_cq_here(ex);
+
+	ring_doorbell(cq);
+	take_unlock(&cq->lock);
+}
+
+int take_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct take_cq *cq = take_cq_here(ex);
+	int ret;
+
+	if (dvq_unlikely(!attr || attr->comp_mask))
+		return EINVAL;
+	if (dvq_unlikely(!cq->ring.ring))
+		return EOPNOTSUPP;
+	take_lock(&cq->lock);
+	check_rows(cq);
+	ret = step(ex, cq);
+	if (ret)
+		end_poll(ex);
+	return ret;
+}
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+	return step(ex, take_cq_here(ex));
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
+{
+	return dvq_efa_wc_opcode(&take_cq_here(ex)->current, false);
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
+{
+	return take_cq_here(ex)->current.status;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ex)
+{
+	return take_cq_here(ex)->current.byte_len;
+}
+
+static __be32 read_imm_data(struct ibv_cq_ex *ex)
+{
+	return htonl(take_cq_here(ex)->current.imm);
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ex)
+{
+	return take_cq_here(ex)->current.qp_num;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ex)
+{
+	return take_cq_here(ex)->current.src_qp;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
+{
+	return dvq_efa_wc_has_imm(&take_cq_here(ex)->current) ? IBV_WC_WITH_IMM : 0;
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *ex)
+{
+	return take_cq_here(ex)->current.ah;
+}
+
+static uint8_t read_zero(struct ibv_cq_ex *ex)
+{
+	(void)ex;
+	return 0;
+}
+
+static int wc_read_sgid(struct efadv_cq *efadv_cq, union ibv_gid *sgid)
+{
+	const struct take_cq *cq = (struct take_cq *)efadv_cq;
+
+	if (!cq->wants_sgid)
+		return -EOPNOTSUPP;
+	if (!cq->current.has_sgid)
+		return -ENOENT;
+	memcpy(sgid->raw, cq->current.sgid, sizeof(sgid->raw));
+	return 0;
+}
+
+static bool wc_is_unsolicited(struct efadv_cq *efadv_cq)
+{
+	const struct take_cq *cq = (struct take_cq *)efadv_cq;
+
+	return cq->wants_unsolicited && dvq_efa_wc_unsolicited(&cq->current);
+}
+
+/* what the CQ was not created to tell stays as it is: nobody may ask */
+#define REPLACE(ex, slot, with)							\
+	do {									\
+		if ((ex)->slot)							\
+			(ex)->slot = (with);					\
+	} while (0)
+
+void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq;
+
+	taken->efadv.wc_read_sgid = wc_read_sgid;
+	taken->efadv.wc_is_unsolicited = wc_is_unsolicited;
+	REPLACE(ex, read_opcode, read_opcode);
+	REPLACE(ex, read_vendor_err, read_vendor_err);
+	REPLACE(ex, read_byte_len, read_byte_len);
+	REPLACE(ex, read_imm_data, read_imm_data);
+	REPLACE(ex, read_qp_num, read_qp_num);
+	REPLACE(ex, read_src_qp, read_src_qp);
+	REPLACE(ex, read_wc_flags, read_wc_flags);
+	REPLACE(ex, read_slid, read_slid);
+	REPLACE(ex, read_sl, read_zero);
+	REPLACE(ex, read_dlid_path_bits, read_zero);
+	ex->next_poll = next_poll;
+	ex->end_poll = end_poll;
+	ex->read_tm_info = (void (*)(struct ibv_cq_ex *, struct ibv_wc_tm_info *))(void *)taken;
+	__atomic_store_n(&ex->start_poll, take_start_poll, __ATOMIC_RELEASE);
+}
+
+/* ---- ibv_req_notify_cq() ------------------------------------------------------------------------------ */
+
+/* entries that are on the ring and were not taken yet */
+static uint32_t waiting(const struct dvq_efa_cq *ring)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ring->sub_cqs; i++) {
+		const struct dvq_efa_sub_cq *sub = &ring->sub[i];
+		const uint64_t end = ring->ring + (uint64_t)(i + 1) * ring->bytes;
+		uint64_t entry = ring->ring + sub->next, start = entry;
+
+		entry = dvq_efa_cq_run(start, end, ring->entry_size, sub->phase);
+		count += (uint32_t)(entry - start) / ring->entry_size;
+		if (entry != end)
+			continue;
+		start = end - ring->bytes;
+		entry = dvq_efa_cq_run(start, ring->ring + sub->next, ring->entry_size,
+				       sub->phase ^ EFA_CQE_PHASE);
+		count += (uint32_t)(entry - start) / ring->entry_size;
+	}
+	return count;
+}
+
+/*
+ * The device wants to be told, in two bits, how many events there were. The verbs tell only
+ * of those that were acknowledged, which may be late. But an arm of ours that was followed by a
+ * new entry has made an event.
+ */
+int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
+{
+	uint32_t acknowledged = __atomic_load_n(&ibvcq->comp_events_completed, __ATOMIC_RELAXED);
+	struct dvq_efa_cq *ring = &cq->ring;
+	uint32_t arrived;
+	int ret;
+
+	if (solicited_only)
+		return EOPNOTSUPP;
+	if (!ring->ring)
+		return EOPNOTSUPP;
+	take_lock(&cq->lock);
+	arrived = ring->consumed + waiting(ring);
+	if (cq->armed && arrived != cq->arrived)
+		ring->events++;
+	if ((int32_t)(acknowledged - ring->events) > 0)
+		ring->events = acknowledged;
+	cq->arrived = arrived;
+	ret = dvq_efa_cq_arm(ring);
+	cq->armed |= !ret;
+	take_unlock(&cq->lock);
+	return ret;
+}

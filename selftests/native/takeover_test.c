@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Take-over without an adapter: the kernel is fake_kernel.c, the provider stock/libefa.c, and the device
+ * this test, which looks at the rings and writes completions.
+ */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <dvq/dvq.h>
+#include <infiniband/efadv.h>
+
+#include "cost.h"
+#include "fake_kernel.h"
+#include "internal.h"
+#include "stock/stock.h"
+#include "tap.h"
+
+#define SEND_LIMIT	260
+#define POLL_LIMIT	165
+
+#define GUARD	0x5a	/* behind what rdma-core 44 has of a QP */
+
+/* objects of a provider, with what must not be written behind them */
+struct scene {
+	struct ibv_context *context;
+	struct { struct ibv_qp_ex ex; uint8_t guard[16]; } qp;
+	struct { struct ibv_cq_ex ex; uint8_t guard[16]; } cq;
+	struct ibv_ah ah;
+	struct ibv_pd pd;
+	uint8_t *file;		/* of the fake kernel: rings and doorbells by key */
+	unsigned int received;	/* entries written to the CQ */
+	struct stock_log *stock;
+};
+
+static struct scene s;
+
+static struct dvq_changes *changes(void)
+{
+	return (struct dvq_changes *)(s.file + fake_kernel.context.changes_key);
+}
+
+static int provider_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)qp;
+	(void)wr;
+	(void)bad;
+	return 111;
+}
+
+static int provider_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	(void)cq;
+	(void)n;
+	(void)wc;
+	return 222;
+}
+
+static int provider_arm(struct ibv_cq *cq, int solicited_only)
+{
+	(void)cq;
+	(void)solicited_only;
+	return 333;
+}
+
+static enum ibv_wc_opcode provider_opcode(struct ibv_cq_ex *cq)
+{
+	(void)cq;
+	return (enum ibv_wc_opcode)444;
+}
+
+/* a QP and a CQ of 32-byte entries in one ring, nothing taken over */
+static void set_scene(int release)
+{
+	void *stock = dlopen(release == 44 ? STOCK_DIR "/44/libefa.so.1.2.44.0" :
+					     STOCK_DIR "/65/libefa.so.1.7.65.0", RTLD_NOW | RTLD_LOCAL);
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+
+	memset(&s, 0, sizeof(s));
+	memset(s.qp.guard, GUARD, sizeof(s.qp.guard));
+	memset(s.cq.guard, GUARD, sizeof(s.cq.guard));
+	REQUIRE(stock);
+	context->ops.post_send = (int (*)(struct ibv_qp *, struct ibv_send_wr *,
+					  struct ibv_send_wr **))dlsym(stock, "stock_post_send");
+	s.stock = dlsym(stock, "stock_log");
+	memset(s.stock, 0, sizeof(*s.stock));
+	context->ops.post_recv = provider_post_recv;
+	context->ops.poll_cq = provider_poll;
+	context->ops.req_notify_cq = provider_arm;
+	s.context = context;
+	s.file = mmap(NULL, FAKE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, context->cmd_fd, 0);
+	REQUIRE(s.file != MAP_FAILED);
+	fake_kernel.cqs[1].info.sub_cqs = 1;
+	fake_kernel.cqs[1].info.qps = 2;
+	s.pd.context = context;
+	s.ah = (struct ibv_ah){ .context = context, .handle = 1 };
+	s.cq.ex = (struct ibv_cq_ex){ .context = context, .handle = 1, .read_opcode = provider_opcode };
+	s.qp.ex.qp_base = (struct ibv_qp){
+		.context = context, .handle = 1, .qp_num = 55, .state = IBV_QPS_RESET,
+		.send_cq = ibv_cq_ex_to_cq(&s.cq.ex), .recv_cq = ibv_cq_ex_to_cq(&s.cq.ex),
+	};
+	s.qp.ex.wr_send = (void (*)(struct ibv_qp_ex *))(void *)provider_opcode;
+	s.qp.ex.wr_rdma_write = (void (*)(struct ibv_qp_ex *, uint32_t, uint64_t))(void *)provider_opcode;
+}
+
+static void end_scene(void)
+{
+	for (size_t i = 0; i < sizeof(s.qp.guard); i++) {
+		CHECK_EQ(s.qp.guard[i], GUARD);
+		CHECK_EQ(s.cq.guard[i], GUARD);
+	}
+	munmap(s.file, FAKE_FILE_BYTES);
+	fake_kernel.qps[1].exists = false;
+	fake_kernel.cqs[1].exists = false;
+	fake_close(s.context);
+	/* forgets it all */
+	efadv_query_device(NULL, NULL, 0);
+}
+
+static void take(void)
+{
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(dvq_efa_is_taken_over(&s.qp.ex.qp_base), 1);
+	s.qp.ex.qp_base.state = IBV_QPS_RTS;
+}
+
+static uint64_t *wqe(unsigned int n)
+{
+	return (uint64_t *)(s.file + fake_kernel.qps[1].sq.ring_key + fake_kernel.qps[1].sq.ring_offset) + 8 * n;
+}
+
+static uint32_t doorbell(const struct dvq_wq_info *wq)
+{
+	return *(uint32_t *)(s.file + wq->db_key + wq->db_offset);
+}
+
+static uint32_t sends_rung(void)
+{
+	return doorbell(&fake_kernel.qps[1].sq);
+}
+
+/* as the device: @id ends; @flags without the phase */
+static void complete(uint16_t id, uint8_t status, uint8_t flags, uint16_t qp_num, uint16_t low)
+{
+	const struct dvq_cq_info *info = &fake_kernel.cqs[1].info;
+	uint8_t *entry = s.file + info->ring_key + s.received % info->entries * info->entry_size;
+	uint8_t phase = !(s.received / info->entries % 2);
+
+	memset(entry, 0, info->entry_size);
+	memcpy(entry, &id, 2);
+	entry[2] = status;
+	entry[3] = (uint8_t)(flags | phase);
+	memcpy(entry + 4, &qp_num, 2);
+	memcpy(entry + 6, &low, 2);
+	s.received++;
+}
+
+#define SENT	(EFA_CQE_QTYPE_SEND << 1)
+#define GOT	(EFA_CQE_QTYPE_RECV << 1)
+
+static uint16_t id_of(unsigned int n)
+{
+	return (uint16_t)wqe(n)[0];
+}
+
+static void put_send(uint64_t wr_id)
+{
+	s.qp.ex.wr_id = wr_id;
+	s.qp.ex.wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(&s.qp.ex);
+	ibv_wr_set_ud_addr(&s.qp.ex, &s.ah, 77, 0x1234);
+	ibv_wr_set_sge(&s.qp.ex, 0xabc, 0x1000, 100);
+}
+
+static int send_one(uint64_t wr_id)
+{
+	ibv_wr_start(&s.qp.ex);
+	put_send(wr_id);
+	return ibv_wr_complete(&s.qp.ex);
+}
+
+static struct ibv_cq *cq(void)
+{
+	return ibv_cq_ex_to_cq(&s.cq.ex);
+}
+
+/* ---- which objects ------------------------------------------------------------------------ */
+
+TEST(calls_of_others_go_to_the_provider)
+{
+	struct { struct ibv_qp_ex ex; } other_qp = {};
+	struct { struct ibv_cq_ex ex; } other_cq = {};
+	struct ibv_recv_wr wr = {}, *bad;
+	struct ibv_send_wr send = {}, *bad_send;
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	other_cq.ex.context = s.context;
+	other_qp.ex.qp_base = s.qp.ex.qp_base;
+	other_qp.ex.qp_base.send_cq = other_qp.ex.qp_base.recv_cq = ibv_cq_ex_to_cq(&other_cq.ex);
+	CHECK_EQ(ibv_post_recv(&other_qp.ex.qp_base, &wr, &bad), 111);
+	CHECK_EQ(ibv_post_send(&other_qp.ex.qp_base, &send, &bad_send), 0);
+	CHECK_EQ(ibv_poll_cq(ibv_cq_ex_to_cq(&other_cq.ex), 1, &wc), 222);
+	CHECK_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(&other_cq.ex), 0), 333);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 0);
+	end_scene();
+}
+
+/* the provider makes another object at the same place: it has the provider's functions again */
+TEST(an_address_is_no_mark)
+{
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	s.qp.ex.wr_start = NULL;
+	s.cq.ex.start_poll = NULL;
+	CHECK_EQ(dvq_efa_is_taken_over(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 222);
+	end_scene();
+}
+
+TEST(what_the_provider_has_used)
+{
+	set_scene(65);
+	fake_kernel.cqs[1].info.qps = 3;
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+	fake_kernel.cqs[1].info.qps = 2;
+	complete(1, 0, SENT, 55, 0);
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+	memset(s.file + fake_kernel.cqs[1].info.ring_key, 0, 64);
+	s.qp.ex.qp_base.state = IBV_QPS_RTS;
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+	s.qp.ex.qp_base.state = IBV_QPS_INIT;
+	s.file[fake_kernel.qps[1].rq.ring_key + 8] = 1;
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+	s.file[fake_kernel.qps[1].rq.ring_key + 8] = 0;
+	CHECK(s.qp.ex.wr_start == NULL);
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
+	end_scene();
+}
+
+TEST(a_kernel_that_counts_nothing)
+{
+	set_scene(65);
+	memset(&fake_kernel.context, 0, sizeof(fake_kernel.context));
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EOPNOTSUPP);
+	CHECK(s.context->ops.post_recv == provider_post_recv);
+	end_scene();
+}
+
+/* a new release has hints; an old one is given what it knows, and the rest is ours */
+TEST(create_qp_ex_beyond_the_provider)
+{
+	struct efadv_qp_init_attr efa = { .wr_flags = EFADV_WR_EX_WITH_PROCESSING_HINTS };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_DRIVER,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp;
+
+	set_scene(44);
+	attr.pd = &s.pd;
+	attr.send_cq = attr.recv_cq = cq();
+	fake_kernel.cqs[1].info.qps = 0;
+	qp = efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(s.stock->inlen, 16);
+	CHECK_EQ(s.stock->ops, IBV_QP_EX_WITH_SEND);
+	CHECK_EQ(attr.send_ops_flags, IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
+	CHECK(efadv_qp_from_ibv_qp_ex((struct ibv_qp_ex *)qp)->wr_set_processing_hints);
+	free(qp);
+	/* what decides how large a queue is, or goes to the kernel, the provider must know */
+	efa.flags = EFADV_QP_FLAGS_INLINE_WRITE;
+	errno = 0;
+	CHECK(!efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa)) && errno == EOPNOTSUPP);
+	efa.flags = 0;
+	efa.sl = 1;
+	errno = 0;
+	CHECK(!efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa)) && errno == EOPNOTSUPP);
+	efa.sl = 0;
+	efa.wr_flags = 2;
+	errno = 0;
+	CHECK(!efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa)) && errno == EOPNOTSUPP);
+	end_scene();
+}
+
+TEST(create_qp_ex_that_the_provider_can_do)
+{
+	struct efadv_qp_init_attr efa = { .wr_flags = EFADV_WR_EX_WITH_PROCESSING_HINTS };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_DRIVER,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp;
+
+	set_scene(65);
+	attr.pd = &s.pd;
+	attr.send_cq = attr.recv_cq = cq();
+	fake_kernel.cqs[1].info.qps = 0;
+	qp = efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(s.stock->inlen, 24);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 0);
+	free(qp);
+	CHECK_EQ(dvq_efa_set_datapath(s.context, DVQ_DATAPATH_TAKE_OVER), 0);
+	qp = efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
+	free(qp);
+	CHECK_EQ(dvq_efa_set_datapath(s.context, DVQ_DATAPATH_AUTO), 0);
+	setenv("DVQ_DATAPATH", "take-over", 1);
+	/* another one, of the same number and handle */
+	fake_kernel.qps[1].info.uid++;
+	changes()->qps++;
+	qp = efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
+	free(qp);
+	unsetenv("DVQ_DATAPATH");
+	end_scene();
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+TEST(block_of_sends)
+{
+	set_scene(65);
+	take();
+	ibv_wr_start(&s.qp.ex);
+	put_send(11);
+	efadv_wr_set_processing_hints(efadv_qp_from_ibv_qp_ex(&s.qp.ex), 1);
+	put_send(12);
+	CHECK_EQ(wqe(0)[0], 0);
+	CHECK_EQ(sends_rung(), 0);
+	CHECK_EQ(ibv_wr_complete(&s.qp.ex), 0);
+	CHECK_EQ(sends_rung(), 2);
+	/* length 1, destination 77, complete, first and last, no phase, descriptors */
+	CHECK_EQ(wqe(0)[0] >> 16, 0x0001004d1c80ull);
+	CHECK_EQ(wqe(0)[1], 0x0001432100000000ull);
+	CHECK_EQ(wqe(0)[2], 0x1234);
+	CHECK_EQ(wqe(0)[4], 0x00000abc00000064ull);
+	CHECK_EQ(wqe(0)[5], 0x1000);
+	CHECK_EQ(wqe(1)[1], 0x0000432100000000ull);
+	CHECK(id_of(0) != id_of(1));
+	end_scene();
+}
+
+TEST(f13_block_undone)
+{
+	set_scene(65);
+	take();
+	for (unsigned int round = 0; round < 200; round++) {
+		uint64_t before[8];
+
+		memcpy(before, wqe(round % 64), 64);
+		ibv_wr_start(&s.qp.ex);
+		put_send(1);
+		put_send(2);
+		if (round % 2) {
+			s.qp.ex.wr_flags = 0;
+			ibv_wr_send(&s.qp.ex);
+			put_send(3);
+			CHECK_EQ(ibv_wr_complete(&s.qp.ex), EINVAL);
+		} else {
+			ibv_wr_abort(&s.qp.ex);
+		}
+		CHECK_EQ(sends_rung(), round);
+		CHECK(!memcmp(before, wqe(round % 64), 64));
+		CHECK_EQ(send_one(round), 0);
+		CHECK_EQ(sends_rung(), round + 1);
+		complete(id_of(round % 64), 0, SENT, 55, 0);
+		CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 1);
+	}
+	end_scene();
+}
+
+TEST(f28_full_queues)
+{
+	struct ibv_sge sge = { .addr = 0x2000, .length = 10, .lkey = 5 };
+	struct ibv_recv_wr recv = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 64; i++)
+		CHECK_EQ(send_one(i), 0);
+	CHECK_EQ(send_one(64), ENOMEM);
+	complete(id_of(5), 0, SENT, 55, 0);
+	CHECK_EQ(send_one(64), ENOMEM);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 5);
+	CHECK_EQ(send_one(64), 0);
+	CHECK_EQ(send_one(65), ENOMEM);
+	for (unsigned int i = 0; i < 128; i++)
+		CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &recv, &bad), 0);
+	CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &recv, &bad), ENOMEM);
+	CHECK(bad == &recv);
+	CHECK_EQ(doorbell(&fake_kernel.qps[1].rq), 128);
+	recv.num_sge = 0;
+	CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &recv, &bad), EINVAL);
+	end_scene();
+}
+
+TEST(list_of_post_send)
+{
+	struct ibv_sge sge = { .addr = 0x2000, .length = 10, .lkey = 5 };
+	struct ibv_send_wr third = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr second = { .opcode = IBV_WR_SEND_WITH_IMM, .send_flags = IBV_SEND_SIGNALED,
+				      .imm_data = htonl(99), .next = &third };
+	struct ibv_send_wr first = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+				     .sg_list = &sge, .num_sge = 1, .next = &second }, *bad = NULL;
+
+	set_scene(65);
+	take();
+	first.wr.ud.ah = second.wr.ud.ah = third.wr.ud.ah = &s.ah;
+	CHECK_EQ(ibv_post_send(&s.qp.ex.qp_base, &first, &bad), EINVAL);
+	CHECK(bad == &third);
+	/* those before it are on their way */
+	CHECK_EQ(sends_rung(), 2);
+	CHECK_EQ((uint32_t)wqe(1)[1], 99);
+	s.qp.ex.qp_base.state = IBV_QPS_ERR;
+	CHECK_EQ(ibv_post_send(&s.qp.ex.qp_base, &first, &bad), EINVAL);
+	CHECK(bad == &first);
+	CHECK_EQ(sends_rung(), 2);
+	end_scene();
+}
+
+/* ---- completions ---------------------------------------------------------------------------------- */
+
+TEST(completions_that_nobody_waits_for)
+{
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	CHECK_EQ(send_one(2), 0);
+	complete(id_of(0), 0, SENT, 56, 0);			/* of no QP */
+	complete(id_of(0), 0, SENT, 55 + 256, 0);		/* nor with the same low bits */
+	complete(id_of(0) ^ 0x8000, 0, SENT, 55, 0);		/* another generation */
+	complete((uint16_t)(id_of(1) + 1), 0, SENT, 55, 0);	/* not out */
+	complete(id_of(1), 0, GOT, 55, 0);			/* of the other queue */
+	complete(id_of(1), EFA_IO_LOCAL_INVALID_LKEY, SENT, 55, 0);
+	complete(id_of(1), 0, SENT, 55, 0);			/* told twice */
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 2);
+	CHECK_EQ(wc[0].status, IBV_WC_LOC_PROT_ERR);
+	CHECK_EQ(wc[0].vendor_err, EFA_IO_LOCAL_INVALID_LKEY);
+	CHECK_EQ(wc[0].qp_num, 55);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 1);
+	end_scene();
+}
+
+TEST(f22_f23_completions_of_a_qp_that_is_gone)
+{
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	/* the handle is another QP's now */
+	fake_kernel.qps[1].info.uid = 999;
+	changes()->qps++;
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	end_scene();
+}
+
+TEST(extended_poll)
+{
+	struct ibv_poll_cq_attr attr = {};
+	struct ibv_sge sge = { .addr = 0x2000, .length = 10, .lkey = 5 };
+	struct ibv_recv_wr recv = { .wr_id = 70, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	set_scene(65);
+	take();
+	CHECK_EQ(ibv_start_poll(&s.cq.ex, &attr), ENOENT);
+	CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &recv, &bad), 0);
+	CHECK_EQ(send_one(1), 0);
+	complete(id_of(0), 0, SENT | EFA_OP_RDMA_WRITE << 4, 55, 0);
+	complete((uint16_t)*(uint64_t *)(s.file + fake_kernel.qps[1].rq.ring_key + 8), 0, GOT, 55, 33);
+	CHECK_EQ(ibv_start_poll(&s.cq.ex, &attr), 0);
+	CHECK_EQ(s.cq.ex.wr_id, 1);
+	CHECK_EQ(ibv_wc_read_opcode(&s.cq.ex), IBV_WC_RDMA_WRITE);
+	CHECK_EQ(ibv_next_poll(&s.cq.ex), 0);
+	CHECK_EQ(s.cq.ex.wr_id, 70);
+	CHECK_EQ(s.cq.ex.status, IBV_WC_SUCCESS);
+	CHECK_EQ(ibv_wc_read_opcode(&s.cq.ex), IBV_WC_RECV);
+	CHECK_EQ(ibv_next_poll(&s.cq.ex), ENOENT);
+	CHECK_EQ(ibv_next_poll(&s.cq.ex), ENOENT);
+	ibv_end_poll(&s.cq.ex);
+	/* what it was not created to tell it still cannot */
+	CHECK(!s.cq.ex.read_imm_data);
+	CHECK_EQ(efadv_wc_read_sgid(efadv_cq_from_ibv_cq_ex(&s.cq.ex), &(union ibv_gid){}), -EOPNOTSUPP);
+	CHECK_EQ(doorbell(&(struct dvq_wq_info){ .db_key = fake_kernel.cqs[1].info.db_key,
+						 .db_offset = fake_kernel.cqs[1].info.db_offset }), 2);
+	end_scene();
+}
+
+static uint32_t cq_doorbell(void)
+{
+	const struct dvq_cq_info *info = &fake_kernel.cqs[1].info;
+
+	return *(uint32_t *)(s.file + info->db_key + info->db_offset);
+}
+
+/* the events that there were, also where they are acknowledged late or were never taken */
+TEST(arming)
+{
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 8; i++)
+		CHECK_EQ(send_one(i), 0);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 1), EOPNOTSUPP);
+	/* what came before an arm makes no event */
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(cq_doorbell(), 0x80000000);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(cq_doorbell(), 0x80000001);
+	/* an event, taken and acknowledged */
+	complete(id_of(1), 0, SENT, 55, 0);
+	s.cq.ex.comp_events_completed = 1;
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(cq_doorbell(), 0xa0000001);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	/* two that are acknowledged together, later */
+	complete(id_of(2), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(cq_doorbell(), 0xc0000003);
+	complete(id_of(3), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(cq_doorbell(), 0xe0000003);
+	s.cq.ex.comp_events_completed = 3;
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(cq_doorbell(), 0xe0000003);
+	end_scene();
+}
+
+/* ---- what others do to the objects ------------------------------------------------------------------ */
+
+TEST(number_of_an_ah)
+{
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	fake_kernel.ahs[1].ah_num = 0x99;
+	CHECK_EQ(send_one(2), 0);
+	CHECK_EQ(wqe(1)[1] >> 32 & 0xffff, 0x4321);
+	/* one was destroyed, it may have been this one's predecessor */
+	changes()->ahs++;
+	CHECK_EQ(send_one(3), 0);
+	CHECK_EQ(wqe(2)[1] >> 32 & 0xffff, 0x99);
+	/* one that the kernel does not know */
+	s.ah.handle = 99;
+	changes()->ahs++;
+	CHECK_EQ(send_one(4), EINVAL);
+	CHECK_EQ(sends_rung(), 3);
+	end_scene();
+}
+
+TEST(reset_between_posts)
+{
+	struct ibv_sge sge = { .addr = 0x2000, .length = 10, .lkey = 5 };
+	struct ibv_recv_wr recv = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 64; i++)
+		CHECK_EQ(send_one(i), 0);
+	for (unsigned int i = 0; i < 100; i++)
+		CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &recv, &bad), 0);
+	complete(id_of(9), 0, SENT, 55, 0);
+	/* RESET and back to RTS */
+	fake_kernel.qps[1].info.resets++;
+	changes()->qps++;
+	for (unsigned int i = 0; i < 64; i++)
+		CHECK_EQ(send_one(100 + i), 0);
+	CHECK_EQ(sends_rung(), 64);
+	CHECK_EQ(send_one(1), ENOMEM);
+	for (unsigned int i = 0; i < 128; i++)
+		CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &recv, &bad), 0);
+	CHECK_EQ(doorbell(&fake_kernel.qps[1].rq), 128);
+	/* the completion of before is no more, although its id is out again */
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	complete(id_of(9), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 109);
+	end_scene();
+}
+
+/* ---- what it costs ------------------------------------------------------------------------------------ */
+
+__attribute__((noinline)) static void send_burst(struct efadv_qp *efa)
+{
+	ibv_wr_start(&s.qp.ex);
+	for (unsigned int i = 0; i < COST_BURST; i++) {
+		put_send(i);
+		efadv_wr_set_processing_hints(efa, 1);
+	}
+	ibv_wr_complete(&s.qp.ex);
+}
+
+__attribute__((noinline)) static int poll_burst(struct ibv_wc *wc)
+{
+	return ibv_poll_cq(cq(), COST_BURST, wc);
+}
+
+/* bursts of one kind between breakpoints, and of the other beside them; @arg: polls are counted */
+static void measure(const void *arg)
+{
+	const bool polls = *(const bool *)arg;
+	unsigned int sent = 0;
+	struct efadv_qp *efa;
+	struct ibv_wc wc[COST_BURST];
+
+	set_scene(65);
+	take();
+	efa = efadv_qp_from_ibv_qp_ex(&s.qp.ex);
+	cost_watch_me();
+	for (unsigned int i = 0; i < COST_WARM_UP + COST_MEASURE; i++) {
+		const bool counted = i >= COST_WARM_UP;
+		int n;
+
+		if (counted && !polls)
+			COST_BREAKPOINT();
+		send_burst(efa);
+		if (counted && !polls)
+			COST_BREAKPOINT();
+		for (unsigned int j = 0; j < COST_BURST; j++)
+			complete(id_of((sent + j) % 64), 0, SENT, 55, 0);
+		sent += COST_BURST;
+		if (counted && polls)
+			COST_BREAKPOINT();
+		n = poll_burst(wc);
+		if (counted && polls)
+			COST_BREAKPOINT();
+		if (n != COST_BURST || sends_rung() != sent)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* what the stock provider of release 65 costs was measured natively: 154 and 118 to 145 */
+TEST(cost_of_a_send_with_a_hint)
+{
+	cost_check("send of one SGE with a hint by ibv_wr_*", SEND_LIMIT, measure, &(bool){ false });
+}
+
+TEST(cost_of_a_completion)
+{
+	cost_check("completion by ibv_poll_cq()", POLL_LIMIT, measure, &(bool){ true });
+}
+
+TAP_MAIN
