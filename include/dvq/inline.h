@@ -18,10 +18,15 @@
 #endif
 
 #if defined(__CUDACC__) || defined(__HIPCC__)
-#define DVQ_INLINE static inline __attribute__((always_inline)) __host__ __device__
+#define DVQ_BOTH_SIDES __host__ __device__
 #else
-#define DVQ_INLINE static inline __attribute__((always_inline))
+#define DVQ_BOTH_SIDES
 #endif
+
+#define DVQ_INLINE static inline __attribute__((always_inline)) DVQ_BOTH_SIDES
+
+/* What is rare is a function of its own: inlined it would take registers from what is not. */
+#define DVQ_APART static __attribute__((noinline, unused)) DVQ_BOTH_SIDES
 
 /* set while code for a GPU is compiled, not while the host half of such a file is */
 #if defined(__CUDA_ARCH__) || (defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__)

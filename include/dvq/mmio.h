@@ -49,6 +49,19 @@ DVQ_INLINE uint16_t dvq_load16(uint64_t address)
 	return *(const DVQ_VOLATILE half *)(uintptr_t)address;
 }
 
+/* at an even address */
+DVQ_INLINE uint32_t dvq_load32(uint64_t address)
+{
+#if DVQ_ON_GPU
+	return dvq_load16(address) | (uint32_t)dvq_load16(address + 2) << 16;
+#else
+	uint32_t word;
+
+	__builtin_memcpy(&word, (const void *)(uintptr_t)address, sizeof(word));
+	return word;
+#endif
+}
+
 /* always a load of its own: code that tests a byte again need not keep it */
 DVQ_INLINE uint8_t dvq_load8(uint64_t address)
 {

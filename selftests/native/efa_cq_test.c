@@ -619,6 +619,7 @@ TEST(table_checks_its_arguments)
 	CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, NULL), DVQ_EFA_EINVAL);
 	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), DVQ_EFA_EEXIST);
 	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM + 16), DVQ_EFA_EINVAL);
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, 0xffffffff), DVQ_EFA_EINVAL);
 	r->rq.qp_num++;
 	CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, &r->rq), DVQ_EFA_EINVAL);
 	CHECK_EQ(dvq_efa_cq_fill(&bare, &r->cq_info, 1, 0), 0);
@@ -815,6 +816,124 @@ TEST(random_bytes)
 		REQUIRE(dvq_efa_rq_room(&r->rq) >= 3 && dvq_efa_rq_room(&r->rq) <= 8);
 		rings_free(r);
 	}
+}
+
+/* ---- the common entries go a short way, which ends where the long one does ------------- */
+
+static uint32_t any_number(void)
+{
+	static uint64_t state = 20261130;
+
+	state = state * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)(state >> 33);
+}
+
+static bool one_in(uint32_t n)
+{
+	return !(any_number() % n);
+}
+
+/* @both[1] knows no short way; some with 64-bit ids, which have none either */
+static void open_both(struct rings *both[2], uint32_t round)
+{
+	for (int i = 0; i < 2; i++) {
+		both[i] = rings_new();
+		both[i]->cq_info.entry_size = round % 2 ? EFA_CQE_SIZE_EX : EFA_CQE_SIZE;
+		if (round % 4 == 3)
+			both[i]->sq_info.caps |= DVQ_WQ_64BIT_IDS;
+		rings_open(both[i]);
+	}
+	both[1]->qps[RINGS_QP_NUM % 16].send_key |= DVQ_EFA_KEY_SLOW;
+	both[1]->qps[RINGS_QP_NUM % 16].recv_key |= DVQ_EFA_KEY_SLOW;
+}
+
+static void post_to_both(struct rings *both[2], uint64_t wr_id)
+{
+	const bool send = one_in(2);
+
+	for (int i = 0; i < 2; i++) {
+		if (send)
+			rings_post(both[i], wr_id);
+		else
+			rings_post_recv(both[i], wr_id);
+		rings_publish(both[i]);
+	}
+}
+
+/* mostly what there can be, now and then anything */
+static void complete_both(struct rings *both[2])
+{
+	const bool recv = one_in(2);
+	const uint32_t slot = any_number() % 8;
+	uint64_t id = recv ? rings_desc(both[0], slot).req_id : rings_wqe_id(both[0], slot);
+	uint32_t flags = (recv ? EFA_CQE_QTYPE_RECV : EFA_CQE_QTYPE_SEND) << 1;
+	struct efa_cqe_rx_ex cqe;
+	uint8_t *bytes = (uint8_t *)&cqe;
+
+	for (uint32_t i = 0; i < sizeof(cqe); i++)
+		bytes[i] = any_number();
+	if (one_in(20))
+		id ^= 1u << any_number() % 16;
+	if (one_in(6))
+		flags ^= any_number() & 0xf8;
+	if (one_in(40))
+		flags = any_number() & 0xff;
+	cqe.rx.common.req_id = (uint16_t)id;
+	cqe.rx.common.flags = (uint8_t)flags;
+	cqe.rx.common.qp_num = one_in(20) ? any_number() : RINGS_QP_NUM;
+	if (!recv) {
+		memcpy(bytes + 6, &(uint16_t){ (uint16_t)(id >> 16) }, 2);
+		memcpy(bytes + 8, &(uint32_t){ (uint32_t)(id >> 32) }, 4);
+	} else if (one_in(3)) {
+		cqe.rx.ah = EFA_AH_UNKNOWN;
+	}
+	for (int i = 0; i < 2; i++)
+		rings_cqe(both[i], 0, &cqe, both[i]->cq_info.entry_size);
+}
+
+static uint32_t poll_both(struct rings *both[2])
+{
+	const uint32_t most = 1 + any_number() % 16;
+	static struct dvq_efa_wc wcs[2][16];
+	uint32_t n[2];
+
+	for (int i = 0; i < 2; i++) {
+		/* a poll may write to what it then does not count */
+		memset(wcs[i], 0xee, sizeof(wcs[i]));
+		n[i] = rings_poll(both[i], wcs[i], most);
+	}
+	CHECK_EQ(n[0], n[1]);
+	CHECK(!memcmp(wcs[0], wcs[1], n[0] * sizeof(wcs[0][0])));
+	CHECK_EQ(both[0]->cq.stale, both[1]->cq.stale);
+	CHECK_EQ(both[0]->cq.consumed, both[1]->cq.consumed);
+	CHECK_EQ(both[0]->cq_db, both[1]->cq_db);
+	CHECK_EQ(dvq_efa_sq_room(&both[0]->sq), dvq_efa_sq_room(&both[1]->sq));
+	CHECK_EQ(dvq_efa_rq_room(&both[0]->rq), dvq_efa_rq_room(&both[1]->rq));
+	CHECK_EQ(both[0]->sq.ids.head, both[1]->sq.ids.head);
+	CHECK_EQ(both[0]->rq.ids.head, both[1]->rq.ids.head);
+	return n[0];
+}
+
+TEST(short_way_and_long_way_agree)
+{
+	uint32_t reports = 0;
+
+	for (uint32_t round = 0; round < 40 && !tap.failures; round++) {
+		struct rings *both[2];
+
+		open_both(both, round);
+		for (uint64_t step = 0; step < 1000; step++) {
+			for (uint32_t i = any_number() % 6; i; i--)
+				post_to_both(both, step << 8 | i);
+			for (uint32_t i = any_number() % 5; i; i--)
+				complete_both(both);
+			reports += poll_both(both);
+		}
+		rings_free(both[0]);
+		rings_free(both[1]);
+	}
+	printf("# %u completions\n", reports);
+	CHECK(reports > 10000);
 }
 
 TAP_MAIN

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Instructions per request and per completion of ionic; cost.h counts them. The limits are what
- * it cost when it was written, and five for what compilers differ by.
+ * Instructions per request and per completion of ionic; cost.h counts them. The goals of the
+ * project are 120 for a request in host memory and 100 for a completion. The limits are what it
+ * cost when it was written, and three for what compilers differ by.
  */
 #include "cost.h"
 #include "ionic_rings.h"
+
+#define MOST_QPS	64
 
 /* values that the compiler does not know */
 struct burst {
@@ -85,32 +88,51 @@ struct row {
 	const char *name;
 	int (*post)(struct ionic_rings *r, const struct burst *b);
 	enum place place;
-	bool poll;
+	bool poll, imm;
 	unsigned int limit;
+	uint32_t entries;	/* of the ring; 0: 256 */
+	uint32_t qps;		/* 0: 1 */
 };
 
-static struct ionic_rings *open_row(const struct row *row)
+static uint32_t entries_of(const struct row *row)
+{
+	return row->entries ? row->entries : 256;
+}
+
+static struct ionic_rings *open_row(const struct row *row, uint32_t qp_num)
 {
 	struct ionic_rings *r = ionic_rings_new();
 
+	r->qp.qp_num = qp_num;
 	r->ud = row->post == send_datagram;
-	r->sq_info.entries = r->rq_info.entries = 256;
-	r->cq_info[0].entries = 512;
+	r->sq_info.entries = r->rq_info.entries = entries_of(row);
+	r->cq_info[0].entries = 2 * entries_of(row);
 	r->cq_info[1].entries = 0;
 	ionic_rings_place(&r->sq_info, row->place);
 	ionic_rings_open(r);
 	return r;
 }
 
-/* one entry for each request */
-static void complete(struct ionic_rings *r, const struct row *row, uint32_t count)
+/* one entry for each request, into the CQ of @to */
+static void complete(struct ionic_rings *r, struct ionic_rings *to, const struct row *row)
 {
-	if (row->post == receive_one)
-		ionic_recv(r, count % 256, 64, 0);
-	else if (r->ud)
-		ionic_npg(r, count % 256, 0);
-	else
-		ionic_msn(r, (count + 1) % 256, 0);
+	const struct dvq_ionic_reqs *sq = &r->sq.wq.reqs, *rq = &r->rq.wq.reqs;
+
+	for (uint32_t i = 0; i < COST_BURST; i++) {
+		struct ionic_cqe cqe = { .status_length = htobe32(row->post == receive_one ? 64 : 0) };
+		uint32_t type = r->ud ? IONIC_CQE_SEND_NPG : IONIC_CQE_SEND_MSN;
+
+		if (row->post == receive_one) {
+			type = IONIC_CQE_RECV;
+			cqe.u.recv.id = htole64((rq->retired + i) & rq->mask);
+			cqe.u.recv.src_qpn_op = htobe32(0x77 | row->imm * IONIC_RECV_WRITE_IMM << 24);
+		} else if (r->ud) {
+			cqe.u.send.id = htole64((sq->retired + i) & sq->mask);
+		} else {
+			cqe.u.send.msn = htobe32((sq->done + 1 + i) & sq->mask);
+		}
+		ionic_cqe(to, 0, cqe, r->qp.qp_num, type, false);
+	}
 }
 
 static void run(int (*what)(struct ionic_rings *r, const struct burst *b), struct ionic_rings *r,
@@ -132,16 +154,25 @@ static void child(const void *arg)
 	const struct row *row = arg;
 	struct burst b = { .lkey = 6, .rkey = 7, .length = 64, .ah = 3, .qp_num = 4, .qkey = 5,
 			   .address = 0x10000, .data = calloc(COST_BURST, 32) };
-	struct ionic_rings *r = open_row(row);
+	static struct dvq_ionic_cq_qp qps[MOST_QPS];
+	struct ionic_rings *r[MOST_QPS];
+	const uint32_t n = row->qps ? row->qps : 1;
 
+	for (uint32_t i = 0; i < n; i++) {
+		r[i] = open_row(row, RINGS_QP_NUM + i);
+		if (!i)
+			CHECK_EQ(dvq_ionic_cq_set_qps(&r[0]->cq, qps, MOST_QPS), 0);
+		CHECK_EQ(dvq_ionic_cq_attach(&r[0]->cq, &r[i]->sq, &r[i]->rq), 0);
+	}
 	cost_watch_me();
 	for (uint32_t i = 0; i < COST_WARM_UP + COST_MEASURE; i++) {
-		run(row->post, r, &b, i >= COST_WARM_UP && !row->poll);
-		for (uint32_t j = 0; j < COST_BURST; j++)
-			complete(r, row, i * COST_BURST + j);
-		run(poll_burst, r, &b, i >= COST_WARM_UP && row->poll);
+		struct ionic_rings *turn = r[i * 13 % n];
+
+		run(row->post, turn, &b, i >= COST_WARM_UP && !row->poll);
+		complete(turn, r[0], row);
+		run(poll_burst, r[0], &b, i >= COST_WARM_UP && row->poll);
 	}
-	_exit(0);
+	_exit(tap.failures != 0);
 }
 
 /* ---- the tests --------------------------------------------------------------------- */
@@ -154,16 +185,39 @@ static void child(const void *arg)
 		cost_check(row.name, row.limit, child, &row);		\
 	}
 
-ROW(send_of_one_buffer, send_one, .limit = 82)
-ROW(send_of_two_buffers, send_two, .limit = 97)
-ROW(send_of_24_bytes_inline, send_inline, .limit = 79)
-ROW(datagram_of_one_buffer, send_datagram, .limit = 82)
-ROW(write_of_one_buffer, write_one, .limit = 82)
-ROW(send_in_controller_memory, send_one, CMB, .limit = 117)
-ROW(send_inline_with_express_doorbell, send_inline, EXPRESS, .limit = 121)
-ROW(receive, receive_one, .limit = 68)
-ROW(completion_of_a_message, send_one, .poll = true, .limit = 166)
-ROW(completion_of_a_datagram, send_datagram, .poll = true, .limit = 158)
-ROW(completion_of_a_receive, receive_one, .poll = true, .limit = 175)
+ROW(send_of_one_buffer, send_one, .limit = 80)
+ROW(send_of_two_buffers, send_two, .limit = 94)
+ROW(send_of_24_bytes_inline, send_inline, .limit = 78)
+ROW(datagram_of_one_buffer, send_datagram, .limit = 80)
+ROW(write_of_one_buffer, write_one, .limit = 81)
+ROW(send_in_controller_memory, send_one, CMB, .limit = 115)
+ROW(send_inline_with_express_doorbell, send_inline, EXPRESS, .limit = 119)
+ROW(receive, receive_one, .limit = 67)
+ROW(completion_of_a_message, send_one, .poll = true, .limit = 94)
+ROW(completion_of_a_datagram, send_datagram, .poll = true, .limit = 84)
+ROW(completion_of_a_receive, receive_one, .poll = true, .limit = 94)
+ROW(completion_of_a_receive_with_immediate, receive_one, .poll = true, .imm = true, .limit = 100)
+
+/* ---- it costs the same however large the ring and however many the queues ------------- */
+
+static void check_flat(struct row row)
+{
+	const double base = cost_of(row.name, child, &row);
+
+	for (row.entries = 32; row.entries <= 16384; row.entries *= 8)
+		cost_check_flat(row.name, base, child, &row);
+	row.entries = 0;
+	row.qps = MOST_QPS;
+	cost_check_flat(row.name, base, child, &row);
+}
+
+TEST(flat)
+{
+	check_flat((struct row){ .name = "send", .post = send_one });
+	check_flat((struct row){ .name = "receive", .post = receive_one });
+	check_flat((struct row){ .name = "completion of a message", .post = send_one, .poll = true });
+	check_flat((struct row){ .name = "completion of a datagram", .post = send_datagram, .poll = true });
+	check_flat((struct row){ .name = "completion of a receive", .post = receive_one, .poll = true });
+}
 
 TAP_MAIN

@@ -706,6 +706,22 @@ TEST(room_is_told)
 	ionic_rings_free(r);
 }
 
+/* the last number is that of entries which are nobody's; beyond it a key would be another's */
+TEST(numbers_that_no_qp_has)
+{
+	struct ionic_rings *r = open_rings();
+	const uint32_t bad[] = { DVQ_IONIC_NO_QP, 0x1000000 | RINGS_QP_NUM };
+
+	ionic_rings_open(r);
+	CHECK_EQ(dvq_ionic_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+	for (int i = 0; i < 2; i++) {
+		r->sq.wq.reqs.qp_num = r->rq.wq.reqs.qp_num = bad[i];
+		CHECK_EQ(dvq_ionic_cq_attach(&r->cq, &r->sq, &r->rq), DVQ_IONIC_EINVAL);
+		CHECK_EQ(dvq_ionic_cq_detach(&r->cq, bad[i]), DVQ_IONIC_EINVAL);
+	}
+	ionic_rings_free(r);
+}
+
 TEST(arming)
 {
 	struct ionic_rings *r = open_rings();
@@ -722,6 +738,130 @@ TEST(arming)
 		CHECK_EQ(r->cq_db, 5 << 24 | 2 << 16 | i / 2 % 16);
 	}
 	ionic_rings_free(r);
+}
+
+/* ---- the common entries go a short way, which ends where the long one does ------------- */
+
+static uint32_t any_number(void)
+{
+	static uint64_t state = 20261130;
+
+	state = state * 6364136223846793005 + 1442695040888963407;
+	return (uint32_t)(state >> 33);
+}
+
+static bool one_in(uint32_t n)
+{
+	return !(any_number() % n);
+}
+
+/* @both[1] knows no short way */
+static void open_both(struct ionic_rings *both[2], bool ud)
+{
+	for (int i = 0; i < 2; i++) {
+		both[i] = ionic_rings_new();
+		both[i]->ud = ud;
+		both[i]->cq_info[1].entries = 0;
+		ionic_rings_open(both[i]);
+	}
+	both[1]->qps[RINGS_QP_NUM % 16].send_key |= DVQ_IONIC_KEY_SLOW;
+	both[1]->qps[RINGS_QP_NUM % 16].recv_key |= DVQ_IONIC_KEY_SLOW;
+}
+
+static void post_to_both(struct ionic_rings *both[2], uint64_t wr_id)
+{
+	struct dvq_ionic_wr wr = one_in(5) ? local(one_in(2) ? DVQ_IONIC_SIGNALED : 0) :
+			     message(one_in(4) ? 0 : DVQ_IONIC_SIGNALED);
+	const bool send = one_in(2), publish = !one_in(8);
+
+	if (both[0]->ud) {
+		wr = ionic_send();
+		dvq_ionic_wr_set_dest(&wr, 1, 2, 3);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (send)
+			ionic_post(both[i], &wr, wr_id);
+		else
+			ionic_post_recv(both[i], wr_id);
+		if (publish) {
+			ionic_publish(both[i]);
+			dvq_ionic_rq_publish(&both[i]->rq);
+		}
+	}
+}
+
+/* mostly what comes next, now and then anything */
+static void complete_both(struct ionic_rings *both[2])
+{
+	const struct dvq_ionic_reqs *sq = &both[0]->sq.wq.reqs, *rq = &both[0]->rq.wq.reqs;
+	const uint32_t type = one_in(40) ? any_number() % 8 : 1 + any_number() % 3;
+	const uint32_t qp_num = one_in(30) ? any_number() & 0xffffff : RINGS_QP_NUM;
+	const bool error = one_in(60);
+	struct ionic_cqe cqe;
+
+	for (uint32_t i = 0; i < sizeof(cqe.u); i++)
+		cqe.u.bytes[i] = one_in(3) ? any_number() : 0;
+	if (type == IONIC_CQE_RECV)
+		cqe.u.recv.id = htole64(rq->retired + (one_in(4) ? any_number() % 4 : 0));
+	else if (type == IONIC_CQE_SEND_MSN)
+		cqe.u.send.msn = htobe32((sq->done + (one_in(4) ? any_number() % 5 : 1)) % 8);
+	else
+		cqe.u.send.id = htole64(sq->retired + (one_in(4) ? any_number() % 4 : 0));
+	cqe.status_length = htobe32(error ? any_number() % 16 : any_number() % 1000);
+	for (int i = 0; i < 2; i++)
+		ionic_cqe(both[i], 0, cqe, qp_num, type, error);
+}
+
+static void check_same(struct ionic_rings *both[2], const struct dvq_ionic_reqs *a,
+		       const struct dvq_ionic_reqs *b)
+{
+	CHECK_EQ(a->retired, b->retired);
+	CHECK_EQ(a->retired_messages, b->retired_messages);
+	CHECK_EQ(a->done, b->done);
+	CHECK_EQ(a->waiting, b->waiting);
+	CHECK_EQ(a->state, b->state);
+	CHECK_EQ(both[0]->cq.bad, both[1]->cq.bad);
+	CHECK_EQ(both[0]->cq.stale, both[1]->cq.stale);
+	CHECK_EQ(both[0]->cq.ring[0].consumed, both[1]->cq.ring[0].consumed);
+}
+
+static uint32_t poll_both(struct ionic_rings *both[2])
+{
+	static struct dvq_ionic_wc wc[2][16];
+	const uint32_t most = 1 + any_number() % 16;
+	uint32_t n[2];
+
+	for (int i = 0; i < 2; i++) {
+		memset(wc[i], 0xee, sizeof(wc[i]));
+		n[i] = ionic_poll(both[i], wc[i], most);
+	}
+	CHECK_EQ(n[0], n[1]);
+	CHECK(!memcmp(wc[0], wc[1], sizeof(wc[0])));
+	check_same(both, &both[0]->sq.wq.reqs, &both[1]->sq.wq.reqs);
+	check_same(both, &both[0]->rq.wq.reqs, &both[1]->rq.wq.reqs);
+	return n[0];
+}
+
+TEST(short_way_and_long_way_agree)
+{
+	uint32_t reports = 0;
+
+	for (uint32_t round = 0; round < 400 && !tap.failures; round++) {
+		struct ionic_rings *both[2];
+
+		open_both(both, round % 4 == 3);
+		for (uint64_t step = 0; step < 100; step++) {
+			for (uint32_t i = any_number() % 6; i; i--)
+				post_to_both(both, step << 8 | i);
+			for (uint32_t i = any_number() % 5; i; i--)
+				complete_both(both);
+			reports += poll_both(both);
+		}
+		ionic_rings_free(both[0]);
+		ionic_rings_free(both[1]);
+	}
+	printf("# %u completions\n", reports);
+	CHECK(reports > 10000);
 }
 
 TAP_MAIN

@@ -22,19 +22,21 @@
 #define DVQ_EFA_MAX_SUB_CQS	16
 
 /*
- * A row of the table: whose the completions of a QP number are. The key of a side is
- * the QP number once more if its requests have a pool of 16-bit ids, so that the common
- * case is recognised by one comparison.
+ * A row of the table: whose the completions of a QP number are. The key of a side has the
+ * QP number and the flags of the common entry, where an entry has them in its first word: so
+ * that is recognised by one comparison. DVQ_EFA_KEY_* are besides, where an entry has its id.
  */
 struct dvq_efa_cq_qp {
-	uint64_t qp_num;	/* DVQ_EFA_NO_QP: the row is free */
-	uint64_t send_key;	/* or DVQ_EFA_NO_QP */
+	uint64_t send_key;	/* DVQ_EFA_NO_QP: the row is free */
 	uint64_t send;		/* address of the struct dvq_efa_ids, or 0 */
 	uint64_t recv_key;
 	uint64_t recv;
 };
 
+#define DVQ_EFA_ROW_LOG2	5
 #define DVQ_EFA_NO_QP		(~(uint64_t)0)
+#define DVQ_EFA_KEY_SLOW	((uint64_t)1)	/* the side has no pool, or is not there */
+#define DVQ_EFA_KEY_WIDE	((uint64_t)2)	/* its ids have 64 bits */
 
 /**
  * struct dvq_efa_sub_cq - one ring of a completion queue
@@ -129,7 +131,7 @@ struct dvq_efa_wc {
 	uint64_t sgid[2];
 };
 
-DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_cq_qp) == 40, "layout");
+DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_cq_qp) == 1 << DVQ_EFA_ROW_LOG2, "layout");
 DVQ_STATIC_ASSERT(offsetof(struct dvq_efa_cq, qps) == 48, "layout");
 DVQ_STATIC_ASSERT(offsetof(struct dvq_efa_cq, sub) == 64, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_cq) == 240, "layout");
@@ -138,6 +140,17 @@ DVQ_STATIC_ASSERT(offsetof(struct dvq_efa_wc, ah) == 16, "layout");
 DVQ_STATIC_ASSERT(offsetof(struct dvq_efa_wc, byte_len) == 24, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_wc) == 48, "layout");
 
+/* word 0 of an entry: id 15:0, status 23:16, flags 31:24, QP 47:32 */
+#define DVQ_EFA_C0_FLAGS	24
+#define DVQ_EFA_C0_QPN		32
+#define DVQ_EFA_C0_SEND		((uint64_t)EFA_CQE_QTYPE_SEND << 1 << DVQ_EFA_C0_FLAGS)
+#define DVQ_EFA_C0_RECV		((uint64_t)EFA_CQE_QTYPE_RECV << 1 << DVQ_EFA_C0_FLAGS)
+/* what is compared with a key of the table */
+#define DVQ_EFA_C0_SEND_KEY	((uint64_t)0xffff << DVQ_EFA_C0_QPN |			\
+				 (uint64_t)EFA_CQE_QTYPE << DVQ_EFA_C0_FLAGS)
+#define DVQ_EFA_C0_RECV_KEY	(DVQ_EFA_C0_SEND_KEY |					\
+				 (uint64_t)(EFA_CQE_OP | EFA_CQE_UNSOLICITED) << DVQ_EFA_C0_FLAGS)
+
 /* ---- the table of QPs --------------------------------------------------------------- */
 
 DVQ_INLINE struct dvq_efa_cq_qp *dvq_efa_cq_row(uint64_t qps, uint64_t qp_mask, uint64_t qp_num)
@@ -145,9 +158,13 @@ DVQ_INLINE struct dvq_efa_cq_qp *dvq_efa_cq_row(uint64_t qps, uint64_t qp_mask, 
 	return (struct dvq_efa_cq_qp *)(uintptr_t)qps + (qp_num & qp_mask);
 }
 
+DVQ_INLINE bool dvq_efa_cq_row_is(const struct dvq_efa_cq_qp *row, uint32_t qp_num)
+{
+	return row->send_key != DVQ_EFA_NO_QP && row->send_key >> DVQ_EFA_C0_QPN == qp_num;
+}
+
 DVQ_INLINE void dvq_efa_cq_clear_row(struct dvq_efa_cq_qp *row)
 {
-	row->qp_num = DVQ_EFA_NO_QP;
 	row->send_key = DVQ_EFA_NO_QP;
 	row->send = 0;
 	row->recv_key = DVQ_EFA_NO_QP;
@@ -190,15 +207,18 @@ DVQ_INLINE int dvq_efa_cq_attach(struct dvq_efa_cq *cq, struct dvq_efa_sq *sq,
 		return DVQ_EFA_EINVAL;
 	qp_num = sq ? sq->qp_num : rq->qp_num;
 	row = dvq_efa_cq_row(cq->qps, cq->qp_mask, qp_num);
-	if (row->qp_num != DVQ_EFA_NO_QP)
+	if (row->send_key != DVQ_EFA_NO_QP)
 		return DVQ_EFA_EEXIST;
-	row->qp_num = qp_num;
 	row->send = sq ? (uint64_t)(uintptr_t)&sq->ids : 0;
 	row->recv = rq ? (uint64_t)(uintptr_t)&rq->ids : 0;
-	if (sq && sq->ids.slots && !sq->ids.wide)
-		row->send_key = qp_num;
-	if (rq && rq->ids.slots)
-		row->recv_key = qp_num;
+	row->send_key = (uint64_t)qp_num << DVQ_EFA_C0_QPN | DVQ_EFA_C0_SEND;
+	if (sq && sq->ids.wide)
+		row->send_key |= DVQ_EFA_KEY_WIDE;
+	else if (!sq || !sq->ids.slots)
+		row->send_key |= DVQ_EFA_KEY_SLOW;
+	row->recv_key = (uint64_t)qp_num << DVQ_EFA_C0_QPN | DVQ_EFA_C0_RECV;
+	if (!rq || !rq->ids.slots)
+		row->recv_key |= DVQ_EFA_KEY_SLOW;
 	return 0;
 }
 
@@ -210,7 +230,7 @@ DVQ_INLINE int dvq_efa_cq_detach(struct dvq_efa_cq *cq, uint32_t qp_num)
 	if (!cq->qps)
 		return DVQ_EFA_EINVAL;
 	row = dvq_efa_cq_row(cq->qps, cq->qp_mask, qp_num);
-	if (row->qp_num != qp_num)
+	if (!dvq_efa_cq_row_is(row, qp_num))
 		return DVQ_EFA_EINVAL;
 	dvq_efa_cq_clear_row(row);
 	return 0;
@@ -241,18 +261,16 @@ DVQ_INLINE void dvq_efa_wc_store(struct dvq_efa_wc *wc, size_t offset, uint64_t 
 	dvq_store64((uint64_t)(uintptr_t)wc + offset, word);
 }
 
-DVQ_INLINE void dvq_efa_wc_fill_send(struct dvq_efa_wc *wc, uint64_t entry)
+DVQ_INLINE void dvq_efa_wc_fill_send(struct dvq_efa_wc *wc, uint64_t word0)
 {
-	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, req_id), dvq_load64(entry));
+	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, req_id), word0);
 	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, ah), 0);
 	/* and has_sgid */
 	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, byte_len), 0);
 }
 
-DVQ_INLINE void dvq_efa_wc_fill_recv(struct dvq_efa_wc *wc, uint64_t entry, uint64_t word1)
+DVQ_INLINE void dvq_efa_wc_fill_recv(struct dvq_efa_wc *wc, uint64_t word0, uint64_t word1)
 {
-	const uint64_t word0 = dvq_load64(entry);
-
 	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, req_id), word0);
 	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, ah), word1);
 	dvq_efa_wc_store(wc, offsetof(struct dvq_efa_wc, byte_len), word0 >> 48);
@@ -300,72 +318,94 @@ DVQ_INLINE bool dvq_efa_cqe_any(const struct dvq_efa_cq_qp *row, uint64_t entry,
 	if (!dvq_efa_cqe_request((struct dvq_efa_ids *)(uintptr_t)ids, entry, flags, &wc->wr_id))
 		return false;
 	if (qtype == EFA_CQE_QTYPE_SEND) {
-		dvq_efa_wc_fill_send(wc, entry);
+		dvq_efa_wc_fill_send(wc, dvq_load64(entry));
 		return true;
 	}
-	dvq_efa_wc_fill_recv(wc, entry, dvq_load64(entry + 8));
+	dvq_efa_wc_fill_recv(wc, dvq_load64(entry), dvq_load64(entry + 8));
 	if (size == EFA_CQE_SIZE_EX)
 		dvq_efa_wc_extend(wc, entry);
 	return true;
 }
 
 /* any entry, with the row that its QP number leads to */
-DVQ_INLINE bool dvq_efa_cqe_slow(const struct dvq_efa_cq_qp *row, uint64_t entry, uint32_t size,
+DVQ_APART bool dvq_efa_cqe_slow(const struct dvq_efa_cq_qp *row, uint64_t entry, uint32_t size,
 				 struct dvq_efa_wc *wc)
 {
-	if (row->qp_num != dvq_load16(entry + DVQ_EFA_CQE_QPN))
+	if (!dvq_efa_cq_row_is(row, dvq_load16(entry + DVQ_EFA_CQE_QPN)))
 		return false;
 	return dvq_efa_cqe_any(row, entry, size, wc);
 }
 
 /*
- * The common entries, with as little as can be: a send or a plain receive from a known
- * AH, with a pool of 16-bit ids. All others go the long way.
+ * The common entries, with as little as can be: a plain receive from a known AH with a pool of
+ * ids, a send with a pool of 16-bit ids or with ids of 64. All others go the long way.
  */
-DVQ_INLINE bool dvq_efa_cqe_take(uint64_t qps, uint64_t qp_mask, uint64_t entry, uint32_t size,
+DVQ_INLINE bool dvq_efa_cqe_take(uint64_t qps, uint64_t row_mask, uint64_t entry, uint32_t size,
 				 struct dvq_efa_wc *wc)
 {
-	const uint32_t special = EFA_CQE_QTYPE | EFA_CQE_OP | EFA_CQE_UNSOLICITED;
-	const uint32_t flags = dvq_load8(entry + DVQ_EFA_CQE_FLAGS);
-	const uint32_t send = EFA_CQE_QTYPE_SEND << 1, recv = EFA_CQE_QTYPE_RECV << 1;
-	const uint64_t qp_num = dvq_load16(entry + DVQ_EFA_CQE_QPN);
-	const struct dvq_efa_cq_qp *row = dvq_efa_cq_row(qps, qp_mask, qp_num);
+	const uint64_t word0 = dvq_load64(entry);
+	const struct dvq_efa_cq_qp *row = (const struct dvq_efa_cq_qp *)(uintptr_t)
+		(qps + (word0 >> (DVQ_EFA_C0_QPN - DVQ_EFA_ROW_LOG2) & row_mask));
 	struct dvq_efa_ids *ids;
 
-	if (flags & recv) {
+	if (word0 & DVQ_EFA_C0_RECV) {
 		const uint64_t word1 = dvq_load64(entry + 8);
 
-		if (dvq_unlikely((flags & special) != recv || row->recv_key != qp_num ||
-				 (word1 & 0xffff) == EFA_AH_UNKNOWN))
+		/* an entry of 16 bytes has nothing more to say of an unknown AH */
+		if (dvq_unlikely((word0 & DVQ_EFA_C0_RECV_KEY) != row->recv_key) ||
+		    (size == EFA_CQE_SIZE_EX && dvq_unlikely((uint16_t)word1 == EFA_AH_UNKNOWN)))
 			return dvq_efa_cqe_slow(row, entry, size, wc);
 		ids = (struct dvq_efa_ids *)(uintptr_t)row->recv;
-		if (dvq_unlikely(!dvq_efa_ids_push(ids, dvq_load16(entry), &wc->wr_id)))
+		if (dvq_unlikely(!dvq_efa_ids_push(ids, word0 & 0xffff, &wc->wr_id)))
 			return false;
-		dvq_efa_wc_fill_recv(wc, entry, word1);
+		dvq_efa_wc_fill_recv(wc, word0, word1);
 		return true;
 	}
-	if (dvq_unlikely(!(flags & send) || row->send_key != qp_num))
-		return dvq_efa_cqe_slow(row, entry, size, wc);
 	ids = (struct dvq_efa_ids *)(uintptr_t)row->send;
-	if (dvq_unlikely(!dvq_efa_ids_push(ids, dvq_load16(entry), &wc->wr_id)))
+	if (dvq_unlikely((word0 & DVQ_EFA_C0_SEND_KEY) != row->send_key)) {
+		if (dvq_unlikely(((word0 & DVQ_EFA_C0_SEND_KEY) | DVQ_EFA_KEY_WIDE) != row->send_key))
+			return dvq_efa_cqe_slow(row, entry, size, wc);
+		if (dvq_unlikely(!dvq_efa_ids_put(ids, dvq_efa_cqe_id(entry, true), &wc->wr_id)))
+			return false;
+	} else if (dvq_unlikely(!dvq_efa_ids_push(ids, word0 & 0xffff, &wc->wr_id))) {
 		return false;
-	dvq_efa_wc_fill_send(wc, entry);
+	}
+	dvq_efa_wc_fill_send(wc, word0);
 	return true;
 }
 
 /* ---- polling ------------------------------------------------------------------------ */
 
-/* entries with the phase bit @phase from @entry on, up to @end; where the run ends */
+/* it is of the lap whose entries have @phase */
+DVQ_INLINE bool dvq_efa_cqe_is_new(uint64_t entry, uint32_t phase)
+{
+	const uint32_t flags = dvq_load_phase(entry + DVQ_EFA_CQE_FLAGS);
+
+	return phase ? flags & EFA_CQE_PHASE : !(flags & EFA_CQE_PHASE);
+}
+
+/* new entries from @entry on, up to @end; where the run ends; @phase is a constant */
+DVQ_INLINE uint64_t dvq_efa_cq_run_of(uint64_t entry, uint64_t end, uint32_t size, uint32_t phase)
+{
+	for (; entry + 4 * size <= end; entry += 4 * size) {
+		if (!dvq_efa_cqe_is_new(entry, phase))
+			return entry;
+		if (!dvq_efa_cqe_is_new(entry + size, phase))
+			return entry + size;
+		if (!dvq_efa_cqe_is_new(entry + 2 * size, phase))
+			return entry + 2 * size;
+		if (!dvq_efa_cqe_is_new(entry + 3 * size, phase))
+			return entry + 3 * size;
+	}
+	while (entry != end && dvq_efa_cqe_is_new(entry, phase))
+		entry += size;
+	return entry;
+}
+
 DVQ_INLINE uint64_t dvq_efa_cq_run(uint64_t entry, uint64_t end, uint32_t size, uint32_t phase)
 {
-	if (phase) {
-		while (entry != end && dvq_load_phase(entry + DVQ_EFA_CQE_FLAGS) & EFA_CQE_PHASE)
-			entry += size;
-	} else {
-		while (entry != end && !(dvq_load_phase(entry + DVQ_EFA_CQE_FLAGS) & EFA_CQE_PHASE))
-			entry += size;
-	}
-	return entry;
+	return phase ? dvq_efa_cq_run_of(entry, end, size, EFA_CQE_PHASE) :
+		       dvq_efa_cq_run_of(entry, end, size, 0);
 }
 
 DVQ_INLINE void dvq_efa_cq_ring(struct dvq_efa_cq *cq, uint32_t arm)
@@ -381,7 +421,8 @@ DVQ_INLINE void dvq_efa_cq_ring(struct dvq_efa_cq *cq, uint32_t arm)
 DVQ_INLINE struct dvq_efa_wc *dvq_efa_cq_take(const struct dvq_efa_cq *cq, uint64_t entry,
 					      uint64_t end, uint32_t size, struct dvq_efa_wc *wc)
 {
-	const uint64_t qps = cq->qps, qp_mask = cq->qp_mask;
+	/* QP numbers have 16 bits; the mask is where a number times the size of a row has its */
+	const uint64_t qps = cq->qps, row_mask = (uint64_t)(cq->qp_mask & 0xffff) << DVQ_EFA_ROW_LOG2;
 
 	if (!qps) {
 		for (; entry != end; entry += size)
@@ -389,7 +430,7 @@ DVQ_INLINE struct dvq_efa_wc *dvq_efa_cq_take(const struct dvq_efa_cq *cq, uint6
 		return wc;
 	}
 	for (; entry != end; entry += size) {
-		if (!dvq_unlikely(!dvq_efa_cqe_take(qps, qp_mask, entry, size, wc)))
+		if (!dvq_unlikely(!dvq_efa_cqe_take(qps, row_mask, entry, size, wc)))
 			wc++;
 		dvq_opaque(entry);
 	}

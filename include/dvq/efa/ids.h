@@ -168,31 +168,30 @@ struct dvq_efa_id_parts {
 	uint64_t high;
 };
 
-DVQ_INLINE int dvq_efa_ids_pop(struct dvq_efa_ids *ids, uint64_t wr_id, struct dvq_efa_id_parts *id)
+/* the stack is not empty */
+DVQ_INLINE void dvq_efa_ids_pop(struct dvq_efa_ids *ids, uint64_t wr_id, struct dvq_efa_id_parts *id)
 {
-	const uint32_t head = ids->head;
+	const uint32_t head = ids->head, low = head | ids->tag_low;
 	struct dvq_efa_id *slot = dvq_efa_ids_slot(ids, head);
-	uint32_t low;
 
-	/* as many ids as requests: an empty stack is a full queue */
-	if (dvq_unlikely(head == DVQ_EFA_IDS_END))
-		return DVQ_EFA_ENOMEM;
 	slot->wr_id = wr_id;
-	low = head | ids->tag_low;
 	ids->head = slot->low;
 	slot->low = low;
 	ids->issued++;
 	id->low = low;
 	id->high = ids->tag_high;
-	return 0;
 }
 
 /* An id for a new request: 0, ENOMEM or EINVAL (the wr_id does not fit). */
 DVQ_INLINE int dvq_efa_ids_get(struct dvq_efa_ids *ids, uint64_t wr_id, struct dvq_efa_id_parts *id)
 {
-	if (ids->slots)
-		return dvq_efa_ids_pop(ids, wr_id, id);
-	if (dvq_unlikely(!dvq_efa_ids_room(ids)))
+	/* without a pool the stack is always empty: one test for both */
+	if (!dvq_unlikely(ids->head == DVQ_EFA_IDS_END)) {
+		dvq_efa_ids_pop(ids, wr_id, id);
+		return 0;
+	}
+	/* as many ids as requests: an empty stack is a full queue */
+	if (ids->slots || dvq_unlikely(!dvq_efa_ids_room(ids)))
 		return DVQ_EFA_ENOMEM;
 	if (dvq_unlikely(wr_id & ~ids->mask))
 		return DVQ_EFA_EINVAL;

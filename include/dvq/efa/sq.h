@@ -149,8 +149,11 @@ DVQ_INLINE void dvq_efa_sq_put(struct dvq_efa_sq *sq, const struct dvq_efa_wr *w
 	const uint32_t next = sq->next;
 	const uint64_t entry = sq->build + next;
 	const uint64_t *word = wr->word;
+	uint64_t word0 = word[0] | wr->ctrl;
 
-	dvq_ring_store64b(entry, word[0] | wr->ctrl | id->low | sq->phase,
+	/* what does not depend on the queue together, outside the caller's loop */
+	dvq_opaque(word0);
+	dvq_ring_store64b(entry, word0 | id->low | sq->phase,
 			  (word[1] | wr->imm | wr->hints) & sq->word1_mask, word[2], id->high,
 			  word[4], word[5], word[6], word[7]);
 	if (sq->entry_size == EFA_WQE_SIZE) {

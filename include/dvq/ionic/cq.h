@@ -33,13 +33,28 @@
  */
 #define DVQ_IONIC_CQ_CREDIT	64
 
-/* A row of the table: whose the completions of a QP number are. */
+/*
+ * A row of the table: whose the completions of a QP number are. The key of a side is what the
+ * last word of a good entry says, masked: so that is recognised by one comparison. A side that
+ * is not there or has failed has DVQ_IONIC_KEY_SLOW, too, which is masked in entries.
+ */
 struct dvq_ionic_cq_qp {
 	uint64_t send;		/* address of the struct dvq_ionic_reqs, or 0 */
 	uint64_t recv;
-	uint32_t qp_num;	/* DVQ_IONIC_NO_QP: the row is free */
-	uint32_t reserved;
+	uint32_t send_key;	/* DVQ_IONIC_NO_KEY: the row is free */
+	uint32_t recv_key;
+	uint64_t reserved;
 };
+
+#define DVQ_IONIC_ROW_LOG2	5
+#define DVQ_IONIC_NO_KEY	0xffffffffu
+#define DVQ_IONIC_KEY_SLOW	IONIC_CQE_COLOR
+/* both types of sends */
+#define DVQ_IONIC_SEND_BIT	0x40u
+#define DVQ_IONIC_NPG_BIT	0x20u
+#define DVQ_IONIC_SEND_MASK	(IONIC_CQE_QID | 0xc0u | IONIC_CQE_ERROR)
+#define DVQ_IONIC_RECV_BIT	((uint32_t)IONIC_CQE_RECV << 5)
+#define DVQ_IONIC_RECV_MASK	(IONIC_CQE_QID | IONIC_CQE_TYPE | IONIC_CQE_ERROR)
 
 /**
  * struct dvq_ionic_cq_ring - the ring of a completion queue on one pipeline
@@ -134,7 +149,7 @@ struct dvq_ionic_wc {
 	uint32_t reserved;
 };
 
-DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq_qp) == 24, "layout");
+DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq_qp) == 1 << DVQ_IONIC_ROW_LOG2, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq_ring) == 40, "layout");
 DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_cq, ring) == 48, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_cq) == 152, "layout");
@@ -191,11 +206,15 @@ DVQ_INLINE uint64_t dvq_ionic_cq_entry(const struct dvq_ionic_cq_ring *ring, uin
 	return ring->ring + (uint64_t)(count & ring->mask) * IONIC_CQE_SIZE;
 }
 
+DVQ_INLINE bool dvq_ionic_cqe_has_color(uint64_t entry, uint32_t color)
+{
+	return (dvq_load_phase(entry + DVQ_IONIC_CQE_COLOR_BYTE) & IONIC_CQE_COLOR) == color;
+}
+
 DVQ_INLINE bool dvq_ionic_cq_is_new(const struct dvq_ionic_cq_ring *ring, uint32_t count)
 {
-	const uint64_t at = dvq_ionic_cq_entry(ring, count) + DVQ_IONIC_CQE_COLOR_BYTE;
-
-	return (dvq_load_phase(at) & IONIC_CQE_COLOR) == dvq_ionic_cq_color(ring, count);
+	return dvq_ionic_cqe_has_color(dvq_ionic_cq_entry(ring, count),
+				       dvq_ionic_cq_color(ring, count));
 }
 
 /* ---- the table of QPs --------------------------------------------------------------- */
@@ -205,12 +224,36 @@ DVQ_INLINE struct dvq_ionic_cq_qp *dvq_ionic_cq_row(const struct dvq_ionic_cq *c
 	return (struct dvq_ionic_cq_qp *)(uintptr_t)cq->qps + (qp_num & cq->qp_mask);
 }
 
+DVQ_INLINE bool dvq_ionic_cq_row_is(const struct dvq_ionic_cq_qp *row, uint32_t qp_num)
+{
+	return row->send_key != DVQ_IONIC_NO_KEY && row->send_key >> 8 == qp_num;
+}
+
 DVQ_INLINE void dvq_ionic_cq_clear_row(struct dvq_ionic_cq_qp *row)
 {
 	row->send = 0;
 	row->recv = 0;
-	row->qp_num = DVQ_IONIC_NO_QP;
+	row->send_key = DVQ_IONIC_NO_KEY;
+	row->recv_key = DVQ_IONIC_NO_KEY;
 	row->reserved = 0;
+}
+
+/* the queue has failed: its entries are looked at one by one */
+DVQ_INLINE void dvq_ionic_cq_set_failed(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
+{
+	struct dvq_ionic_cq_qp *row = dvq_ionic_cq_row(cq, reqs->qp_num);
+
+	reqs->state |= DVQ_IONIC_FAILED;
+	if (reqs->receive)
+		row->recv_key |= DVQ_IONIC_KEY_SLOW;
+	else
+		row->send_key |= DVQ_IONIC_KEY_SLOW;
+}
+
+DVQ_INLINE void dvq_ionic_cq_fail(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
+{
+	dvq_ionic_cq_set_failed(cq, reqs);
+	dvq_ionic_cq_enlist(cq, reqs);
 }
 
 /*
@@ -236,8 +279,8 @@ DVQ_INLINE int dvq_ionic_cq_set_qps(struct dvq_ionic_cq *cq, struct dvq_ionic_cq
  * NULL, and each must stay where and what it is until dvq_ionic_cq_detach(): to open it again
  * after a RESET, detach it first. Before its first post.
  *
- * Return: 0; EINVAL without a table or a queue, or if the two are not of one QP; EEXIST if the
- * row is taken.
+ * Return: 0; EINVAL without a table or a queue, if the two are not of one QP, or it has a number
+ * that there cannot be; EEXIST if the row is taken.
  */
 DVQ_INLINE int dvq_ionic_cq_attach(struct dvq_ionic_cq *cq, struct dvq_ionic_sq *sq,
 				   struct dvq_ionic_rq *rq)
@@ -248,17 +291,20 @@ DVQ_INLINE int dvq_ionic_cq_attach(struct dvq_ionic_cq *cq, struct dvq_ionic_sq 
 	if (!cq->qps || (!sq && !rq) || (sq && rq && sq->wq.reqs.qp_num != rq->wq.reqs.qp_num))
 		return DVQ_IONIC_EINVAL;
 	qp_num = sq ? sq->wq.reqs.qp_num : rq->wq.reqs.qp_num;
+	if (qp_num >= DVQ_IONIC_NO_QP)
+		return DVQ_IONIC_EINVAL;
 	row = dvq_ionic_cq_row(cq, qp_num);
-	if (row->qp_num != DVQ_IONIC_NO_QP)
+	if (row->send_key != DVQ_IONIC_NO_KEY)
 		return DVQ_IONIC_EEXIST;
-	row->qp_num = qp_num;
 	row->send = sq ? (uint64_t)(uintptr_t)&sq->wq.reqs : 0;
 	row->recv = rq ? (uint64_t)(uintptr_t)&rq->wq.reqs : 0;
+	row->send_key = qp_num << 8 | DVQ_IONIC_SEND_BIT | (sq ? 0 : DVQ_IONIC_KEY_SLOW);
+	row->recv_key = qp_num << 8 | DVQ_IONIC_RECV_BIT | (rq ? 0 : DVQ_IONIC_KEY_SLOW);
 	/* it may have failed under another table */
 	if (sq && sq->wq.reqs.state & DVQ_IONIC_FAILED)
-		dvq_ionic_cq_enlist(cq, &sq->wq.reqs);
+		dvq_ionic_cq_fail(cq, &sq->wq.reqs);
 	if (rq && rq->wq.reqs.state & DVQ_IONIC_FAILED)
-		dvq_ionic_cq_enlist(cq, &rq->wq.reqs);
+		dvq_ionic_cq_fail(cq, &rq->wq.reqs);
 	return 0;
 }
 
@@ -291,7 +337,7 @@ DVQ_INLINE int dvq_ionic_cq_detach(struct dvq_ionic_cq *cq, uint32_t qp_num)
 	if (!cq->qps)
 		return DVQ_IONIC_EINVAL;
 	row = dvq_ionic_cq_row(cq, qp_num);
-	if (row->qp_num != qp_num)
+	if (!dvq_ionic_cq_row_is(row, qp_num))
 		return DVQ_IONIC_EINVAL;
 	if (row->send)
 		dvq_ionic_cq_delist(cq, dvq_ionic_reqs_at(row->send));
@@ -312,48 +358,57 @@ DVQ_INLINE void dvq_ionic_wc_store(struct dvq_ionic_wc *wc, size_t offset, uint6
 	dvq_store64((uint64_t)(uintptr_t)wc + offset, word);
 }
 
+/* @word: dvq_ionic_req_word() of the request */
 DVQ_INLINE void dvq_ionic_wc_fill(struct dvq_ionic_wc *wc, const struct dvq_ionic_reqs *reqs,
-				  const struct dvq_ionic_req *req)
+				  uint64_t wr_id, uint64_t word)
 {
-	wc->wr_id = req->wr_id;
-	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, qp_num),
-			   reqs->qp_num | (uint64_t)req->length << 32);
+	wc->wr_id = wr_id;
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, qp_num), word << 32 | reqs->qp_num);
 	/* and src_qp */
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, imm), 0);
+	/* status and opcode stand there as they do in the request */
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, status),
-			   req->status | (uint64_t)req->opcode << 8);
+			   word >> DVQ_IONIC_REQ_STATUS & 0xffff);
 	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, src_mac) + 2, 0);
 }
 
-/* the oldest request is done, all that was before it too */
-DVQ_INLINE bool dvq_ionic_send_is_done(const struct dvq_ionic_reqs *reqs,
-				       const struct dvq_ionic_req *req)
+/* the oldest request of a send queue is done, all that was before it too; @word: its own */
+DVQ_INLINE bool dvq_ionic_send_is_done(const struct dvq_ionic_reqs *reqs, uint64_t word)
 {
-	if (req->flags & DVQ_IONIC_REQ_DONE)
+	if (word & (uint64_t)DVQ_IONIC_REQ_DONE << DVQ_IONIC_REQ_FLAGS)
 		return true;
-	return req->flags & DVQ_IONIC_REQ_MESSAGE &&
+	return word & (uint64_t)DVQ_IONIC_REQ_MESSAGE << DVQ_IONIC_REQ_FLAGS &&
 	       (int32_t)(reqs->done - reqs->retired_messages) > 0;
 }
 
 /* the oldest request of a queue goes; true if that is reported, in @wc */
-DVQ_INLINE bool dvq_ionic_retire(struct dvq_ionic_reqs *reqs, struct dvq_ionic_wc *wc)
+DVQ_INLINE bool dvq_ionic_retire(struct dvq_ionic_reqs *reqs, uint64_t word,
+				 struct dvq_ionic_wc *wc)
 {
 	const struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, reqs->retired);
-	const bool report = req->status || req->flags & DVQ_IONIC_REQ_SIGNALED;
+	const bool report = word & ((uint64_t)DVQ_IONIC_REQ_SIGNALED << DVQ_IONIC_REQ_FLAGS |
+				    (uint64_t)0xff << DVQ_IONIC_REQ_STATUS);
 
 	if (report)
-		dvq_ionic_wc_fill(wc, reqs, req);
+		dvq_ionic_wc_fill(wc, reqs, req->wr_id, word);
 	reqs->retired++;
-	if (req->flags & DVQ_IONIC_REQ_MESSAGE)
+	if (word & (uint64_t)DVQ_IONIC_REQ_MESSAGE << DVQ_IONIC_REQ_FLAGS)
 		reqs->retired_messages++;
+	if (word & (uint64_t)DVQ_IONIC_REQ_DONE << DVQ_IONIC_REQ_FLAGS)
+		reqs->waiting--;
 	return report;
+}
+
+DVQ_INLINE uint64_t dvq_ionic_oldest_word(const struct dvq_ionic_reqs *reqs)
+{
+	return dvq_ionic_req_word(dvq_ionic_reqs_slot(reqs, reqs->retired));
 }
 
 /* something is out, and the oldest is done */
 DVQ_INLINE bool dvq_ionic_send_has_more(const struct dvq_ionic_reqs *reqs)
 {
 	return reqs->retired != reqs->given &&
-	       dvq_ionic_send_is_done(reqs, dvq_ionic_reqs_slot(reqs, reqs->retired));
+	       dvq_ionic_send_is_done(reqs, dvq_ionic_oldest_word(reqs));
 }
 
 /* what is done, up to @room reports; how many there are */
@@ -362,8 +417,13 @@ DVQ_INLINE uint32_t dvq_ionic_send_report(struct dvq_ionic_reqs *reqs, struct dv
 {
 	uint32_t n = 0;
 
-	while (n != room && dvq_ionic_send_has_more(reqs))
-		n += dvq_ionic_retire(reqs, wc + n);
+	while (n != room && reqs->retired != reqs->given) {
+		const uint64_t word = dvq_ionic_oldest_word(reqs);
+
+		if (!dvq_ionic_send_is_done(reqs, word))
+			break;
+		n += dvq_ionic_retire(reqs, word, wc + n);
+	}
 	return n;
 }
 
@@ -383,13 +443,7 @@ DVQ_INLINE struct dvq_ionic_req *dvq_ionic_send_message(const struct dvq_ionic_r
 
 /* ---- entries ------------------------------------------------------------------------ */
 
-DVQ_INLINE void dvq_ionic_cq_fail(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
-{
-	reqs->state |= DVQ_IONIC_FAILED;
-	dvq_ionic_cq_enlist(cq, reqs);
-}
-
-/* as above, but what is on the rings still counts */
+/* it fails, but what is on the rings still counts */
 DVQ_INLINE void dvq_ionic_cq_fail_last(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs)
 {
 	reqs->state |= DVQ_IONIC_FAILING;
@@ -399,7 +453,7 @@ DVQ_INLINE void dvq_ionic_cq_fail_last(struct dvq_ionic_cq *cq, struct dvq_ionic
 /* messages below a number are done; false: that cannot be */
 DVQ_INLINE bool dvq_ionic_cqe_msn(struct dvq_ionic_reqs *reqs, uint64_t entry, uint32_t status)
 {
-	const uint32_t msn = dvq_ionic_be32(dvq_load64(entry), 32);
+	const uint32_t msn = (uint32_t)dvq_swap32(dvq_load32(entry + 4));
 	const uint32_t more = (msn - reqs->done) & reqs->mask;
 
 	if (!more || more > reqs->given_messages - reqs->done)
@@ -421,6 +475,7 @@ DVQ_INLINE bool dvq_ionic_cqe_npg(struct dvq_ionic_reqs *reqs, uint64_t entry, u
 		return false;
 	req->flags |= DVQ_IONIC_REQ_DONE;
 	req->status = (uint8_t)status;
+	reqs->waiting++;
 	return true;
 }
 
@@ -432,9 +487,17 @@ DVQ_INLINE uint32_t dvq_ionic_recv_flags(uint32_t op)
 	return op == IONIC_RECV_SEND_INV ? DVQ_IONIC_WC_INV : 0;
 }
 
+#define DVQ_IONIC_RECV_OPS	0x03000000u	/* enum ionic_recv_op, where the source is */
+
+/* flags 15:8 and opcode 7:0 by enum ionic_recv_op, in 16 bits each */
+#define DVQ_IONIC_RECV_MEANING							\
+	((uint64_t)(DVQ_IONIC_WC_INV << 8) << IONIC_RECV_SEND_INV * 16 |	\
+	 (uint64_t)(DVQ_IONIC_WC_IMM << 8) << IONIC_RECV_SEND_IMM * 16 |	\
+	 (uint64_t)(DVQ_IONIC_WC_IMM << 8 | DVQ_IONIC_WC_RECV_WRITE) << IONIC_RECV_WRITE_IMM * 16)
+
 /* the entry's words: source and first 4 bytes of the MAC; 2 more, VLAN tag, immediate */
-DVQ_INLINE void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq_ionic_reqs *reqs,
-				       uint64_t entry, uint32_t length)
+DVQ_APART void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq_ionic_reqs *reqs,
+				      uint64_t entry, uint32_t length)
 {
 	const uint64_t word1 = dvq_load64(entry + 8), word2 = dvq_load64(entry + 16);
 	const uint32_t source = dvq_ionic_be32(word1, 0);
@@ -463,12 +526,47 @@ DVQ_INLINE void dvq_ionic_wc_fill_recv(struct dvq_ionic_wc *wc, const struct dvq
 			   word1 >> 48 | (word2 & 0xffff) << 16);
 }
 
+/* without VLAN and priority, and of an operation that is known; @source: word 1 swapped */
+DVQ_INLINE bool dvq_ionic_cqe_is_plain(uint64_t entry, uint64_t source)
+{
+	const uint64_t special = (uint64_t)((IONIC_CQE_RECV_OP & ~DVQ_IONIC_RECV_OPS) |
+					    IONIC_CQE_HAS_VLAN) << 32;
+
+	return !(source & special) && !dvq_load16(entry + offsetof(struct ionic_cqe, u.recv.vlan));
+}
+
+/* the same as dvq_ionic_wc_fill_recv() for such an entry */
+DVQ_INLINE void dvq_ionic_wc_fill_plain(struct dvq_ionic_wc *wc, const struct dvq_ionic_reqs *reqs,
+					uint64_t entry, uint64_t source, uint32_t length)
+{
+	const uint32_t op = (uint32_t)(source >> 32 & DVQ_IONIC_RECV_OPS) >> 24;
+	uint64_t opcode_flags = DVQ_IONIC_WC_RECV | (uint64_t)reqs->ud * DVQ_IONIC_WC_GRH << 8 |
+				(source >> 63) * DVQ_IONIC_WC_IPV4 << 8;
+	uint64_t imm = 0;
+
+	if (op != IONIC_RECV_SEND) {
+		imm = dvq_swap32(dvq_load32(entry + offsetof(struct ionic_cqe, u.recv.imm_rkey)));
+		opcode_flags |= DVQ_IONIC_RECV_MEANING >> op * 16 & 0xffff;
+	}
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, qp_num),
+			   reqs->qp_num | (uint64_t)length << 32);
+	/* and src_qp */
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, imm),
+			   (source & (uint64_t)IONIC_CQE_SRC_QPN << 32) | imm);
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, status), opcode_flags << 8 |
+			   (uint64_t)dvq_load16(entry + offsetof(struct ionic_cqe, u.recv.src_mac)) << 48);
+	dvq_ionic_wc_store(wc, offsetof(struct dvq_ionic_wc, src_mac) + 2,
+			   dvq_load32(entry + offsetof(struct ionic_cqe, u.recv.src_mac) + 2));
+}
+
 /* entries go back in the order of posting */
 DVQ_INLINE void dvq_ionic_recv_retire(struct dvq_ionic_reqs *reqs)
 {
 	while (reqs->retired != reqs->given &&
-	       dvq_ionic_reqs_slot(reqs, reqs->retired)->flags & DVQ_IONIC_REQ_DONE)
+	       dvq_ionic_reqs_slot(reqs, reqs->retired)->flags & DVQ_IONIC_REQ_DONE) {
 		reqs->retired++;
+		reqs->waiting--;
+	}
 }
 
 /* a receive; how many reports it makes, in @wc */
@@ -484,9 +582,10 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_recv(struct dvq_ionic_cq *cq, struct dvq_ionic
 		return 0;
 	}
 	req->flags |= DVQ_IONIC_REQ_DONE;
+	reqs->waiting++;
 	if (dvq_unlikely(error)) {
 		req->status = (uint8_t)status_length;
-		dvq_ionic_wc_fill(wc, reqs, req);
+		dvq_ionic_wc_fill(wc, reqs, req->wr_id, dvq_ionic_req_word(req));
 		dvq_ionic_cq_fail(cq, reqs);
 	} else {
 		wc->wr_id = req->wr_id;
@@ -524,8 +623,8 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_status(uint32_t status)
 }
 
 /* any entry; how many reports it makes, up to @room, from @wc on */
-DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
-				       struct dvq_ionic_wc *wc, uint32_t room)
+DVQ_APART uint32_t dvq_ionic_cqe_any(struct dvq_ionic_cq *cq, uint64_t entry,
+				     struct dvq_ionic_wc *wc, uint32_t room)
 {
 	const uint64_t word = dvq_load64(entry + 24);
 	const uint32_t tail = dvq_ionic_be32(word, 32), qp_num = tail >> 8;
@@ -536,7 +635,7 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
 	uint32_t status_length = dvq_ionic_be32(word, 0);
 	struct dvq_ionic_reqs *reqs;
 
-	if (dvq_unlikely(row->qp_num != qp_num || qp_num == DVQ_IONIC_NO_QP)) {
+	if (dvq_unlikely(!dvq_ionic_cq_row_is(row, qp_num))) {
 		cq->stale++;
 		return 0;
 	}
@@ -566,6 +665,117 @@ DVQ_INLINE uint32_t dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t entry,
 	return dvq_ionic_cqe_recv(cq, reqs, entry, status_length, error, wc);
 }
 
+/* ---- good entries of the common kinds, with as little as can be ----------------------- */
+
+/*
+ * Messages are done, and no other request of the queue waits for one before it. Up to @end;
+ * where the reports end.
+ */
+DVQ_INLINE struct dvq_ionic_wc *dvq_ionic_send_messages(struct dvq_ionic_reqs *reqs,
+							struct dvq_ionic_wc *wc,
+							const struct dvq_ionic_wc *end)
+{
+	const uint64_t report = (uint64_t)DVQ_IONIC_REQ_SIGNALED << DVQ_IONIC_REQ_FLAGS |
+				(uint64_t)0xff << DVQ_IONIC_REQ_STATUS;
+	const uint32_t first = reqs->retired_messages;
+	uint32_t left = reqs->done - first, retired = reqs->retired;
+
+	/* as many messages are out, so no count of requests is needed beside theirs */
+	while ((int32_t)left > 0 && wc != end) {
+		const struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, retired);
+		const uint64_t word = dvq_ionic_req_word(req);
+
+		/* one that is told by itself, and was not yet */
+		if (dvq_unlikely(!(word & (uint64_t)DVQ_IONIC_REQ_MESSAGE << DVQ_IONIC_REQ_FLAGS)))
+			break;
+		retired++;
+		left--;
+		if (word & report)
+			dvq_ionic_wc_fill(wc++, reqs, req->wr_id, word);
+	}
+	reqs->retired = retired;
+	reqs->retired_messages = reqs->done - left;
+	return wc;
+}
+
+/* the entry at @index is the oldest that the adapter has */
+DVQ_INLINE bool dvq_ionic_is_oldest(const struct dvq_ionic_reqs *reqs, uint32_t index)
+{
+	return !((index ^ reqs->retired) & reqs->mask) && reqs->retired != reqs->given;
+}
+
+/* messages below a number are done; false: that cannot be, or the queue is not as above */
+DVQ_INLINE bool dvq_ionic_cqe_take_msn(struct dvq_ionic_cq *cq, struct dvq_ionic_reqs *reqs,
+				       uint64_t entry, struct dvq_ionic_wc **wc,
+				       const struct dvq_ionic_wc *end)
+{
+	if (dvq_unlikely(reqs->waiting || !dvq_ionic_cqe_msn(reqs, entry, 0)))
+		return false;
+	*wc = dvq_ionic_send_messages(reqs, *wc, end);
+	if (dvq_unlikely(*wc == end) && dvq_ionic_send_has_more(reqs))
+		dvq_ionic_cq_enlist(cq, reqs);
+	return true;
+}
+
+/* one request is done; false: others wait for it, or it for others */
+DVQ_INLINE bool dvq_ionic_cqe_take_npg(struct dvq_ionic_reqs *reqs, uint64_t entry,
+				       struct dvq_ionic_wc **wc)
+{
+	const uint32_t index = dvq_load16(entry + 16);
+
+	if (dvq_unlikely(!dvq_ionic_is_oldest(reqs, index) || reqs->waiting ||
+			 reqs->done != reqs->retired_messages))
+		return false;
+	*wc += dvq_ionic_retire(reqs, dvq_ionic_oldest_word(reqs), *wc);
+	return true;
+}
+
+/* a receive is done; false: it is not the oldest, or others wait for it */
+DVQ_INLINE bool dvq_ionic_cqe_take_recv(struct dvq_ionic_reqs *reqs, uint64_t entry, uint32_t length,
+					struct dvq_ionic_wc *wc)
+{
+	const uint64_t source = dvq_swap64(dvq_load64(entry + 8));
+	const uint32_t index = dvq_load16(entry);
+
+	if (dvq_unlikely(!dvq_ionic_is_oldest(reqs, index) || reqs->waiting))
+		return false;
+	wc->wr_id = dvq_ionic_reqs_slot(reqs, index)->wr_id;
+	reqs->retired++;
+	if (dvq_ionic_cqe_is_plain(entry, source))
+		dvq_ionic_wc_fill_plain(wc, reqs, entry, source, length);
+	else
+		dvq_ionic_wc_fill_recv(wc, reqs, entry, length);
+	return true;
+}
+
+/* an entry of a table at @qps; where the reports end that it makes, from @wc up to @end */
+DVQ_INLINE struct dvq_ionic_wc *dvq_ionic_cqe_take(struct dvq_ionic_cq *cq, uint64_t qps,
+						   uint64_t row_mask, uint64_t entry,
+						   struct dvq_ionic_wc *wc,
+						   const struct dvq_ionic_wc *end)
+{
+	/* status or length 63:32, then as the key of a row */
+	const uint64_t tail = dvq_swap64(dvq_load64(entry + 24));
+	const struct dvq_ionic_cq_qp *row = (const struct dvq_ionic_cq_qp *)(uintptr_t)
+		(qps + (tail >> (8 - DVQ_IONIC_ROW_LOG2) & row_mask));
+
+	if (tail & DVQ_IONIC_SEND_BIT) {
+		struct dvq_ionic_reqs *reqs = dvq_ionic_reqs_at(row->send);
+
+		if (dvq_unlikely((tail & DVQ_IONIC_SEND_MASK) != row->send_key))
+			return wc + dvq_ionic_cqe_any(cq, entry, wc, (uint32_t)(end - wc));
+		if (tail & DVQ_IONIC_NPG_BIT ? dvq_ionic_cqe_take_npg(reqs, entry, &wc) :
+					       dvq_ionic_cqe_take_msn(cq, reqs, entry, &wc, end))
+			return wc;
+		return wc + dvq_ionic_cqe_any(cq, entry, wc, (uint32_t)(end - wc));
+	}
+	if (dvq_unlikely((tail & DVQ_IONIC_RECV_MASK) != row->recv_key ||
+			 !dvq_ionic_cqe_take_recv(dvq_ionic_reqs_at(row->recv), entry,
+						  (uint32_t)(tail >> 32), wc)))
+		return wc + dvq_ionic_cqe_any(cq, entry, wc, (uint32_t)(end - wc));
+	return wc + 1;
+}
+
 /* ---- polling ------------------------------------------------------------------------ */
 
 DVQ_INLINE void dvq_ionic_cq_ring_doorbell(const struct dvq_ionic_cq *cq,
@@ -578,47 +788,72 @@ DVQ_INLINE void dvq_ionic_cq_ring_doorbell(const struct dvq_ionic_cq *cq,
 	ring->rung = ring->consumed;
 }
 
-/* new entries from the next one on, up to @most and to where the ring ends */
-DVQ_INLINE uint32_t dvq_ionic_cq_run(const struct dvq_ionic_cq_ring *ring, uint32_t most)
+/* new entries from @entry on, up to @end; where the run ends; @color is a constant */
+DVQ_INLINE uint64_t dvq_ionic_cq_run_of(uint64_t entry, uint64_t end, uint32_t color)
+{
+	const uint64_t size = IONIC_CQE_SIZE;
+
+	for (; entry + 4 * size <= end; entry += 4 * size) {
+		if (!dvq_ionic_cqe_has_color(entry, color))
+			return entry;
+		if (!dvq_ionic_cqe_has_color(entry + size, color))
+			return entry + size;
+		if (!dvq_ionic_cqe_has_color(entry + 2 * size, color))
+			return entry + 2 * size;
+		if (!dvq_ionic_cqe_has_color(entry + 3 * size, color))
+			return entry + 3 * size;
+	}
+	while (entry != end && dvq_ionic_cqe_has_color(entry, color))
+		entry += size;
+	return entry;
+}
+
+/* the same from the next entry on, up to @most and to where the ring ends */
+DVQ_INLINE uint64_t dvq_ionic_cq_run(const struct dvq_ionic_cq_ring *ring, uint64_t entry,
+				     uint32_t most)
 {
 	const uint32_t rest = ring->mask + 1 - (ring->consumed & ring->mask);
-	const uint32_t color = dvq_ionic_cq_color(ring, ring->consumed);
-	uint64_t at = dvq_ionic_cq_entry(ring, ring->consumed) + DVQ_IONIC_CQE_COLOR_BYTE;
-	uint32_t n = 0;
+	const uint64_t end = entry + (uint64_t)(most < rest ? most : rest) * IONIC_CQE_SIZE;
 
-	if (most > rest)
-		most = rest;
-	while (n != most && (dvq_load_phase(at) & IONIC_CQE_COLOR) == color) {
-		at += IONIC_CQE_SIZE;
-		n++;
-	}
-	return n;
+	return dvq_ionic_cq_color(ring, ring->consumed) ?
+	       dvq_ionic_cq_run_of(entry, end, IONIC_CQE_COLOR) :
+	       dvq_ionic_cq_run_of(entry, end, 0);
 }
 
 /*
- * Entries of one ring while there is room; how many reports they made. An adapter that keeps
- * bringing entries without any is left after a ring's worth of them.
+ * Entries of one ring while there is room, up to @end; where the reports end. An adapter that
+ * keeps bringing entries without any is left after a ring's worth of them.
  */
-DVQ_INLINE uint32_t dvq_ionic_cq_visit(struct dvq_ionic_cq *cq, struct dvq_ionic_cq_ring *ring,
-				       struct dvq_ionic_wc *wc, uint32_t room)
+DVQ_INLINE struct dvq_ionic_wc *dvq_ionic_cq_visit(struct dvq_ionic_cq *cq,
+						   struct dvq_ionic_cq_ring *ring,
+						   struct dvq_ionic_wc *wc,
+						   const struct dvq_ionic_wc *end)
 {
+	/* QP numbers have 24 bits; the mask is where a number times the size of a row has its */
+	const uint64_t qps = cq->qps;
+	const uint64_t row_mask = (uint64_t)(cq->qp_mask & 0xffffff) << DVQ_IONIC_ROW_LOG2;
+	const struct dvq_ionic_wc *first_wc = wc;
 	const uint32_t first = ring->consumed;
-	uint32_t reports = 0, run;
 
-	while (reports != room) {
-		run = dvq_ionic_cq_run(ring, room - reports);
-		if (!run)
+	while (wc != end) {
+		const uint64_t start = dvq_ionic_cq_entry(ring, ring->consumed);
+		const uint64_t stop = dvq_ionic_cq_run(ring, start, (uint32_t)(end - wc));
+		uint64_t entry = start;
+
+		if (start == stop)
 			break;
 		dvq_dma_read();
-		while (run-- && reports != room)
-			reports += dvq_ionic_cqe_take(cq, dvq_ionic_cq_entry(ring, ring->consumed++),
-						      wc + reports, room - reports);
+		do {
+			wc = dvq_ionic_cqe_take(cq, qps, row_mask, entry, wc, end);
+			entry += IONIC_CQE_SIZE;
+		} while (entry != stop && wc != end);
+		ring->consumed += (uint32_t)(entry - start) / IONIC_CQE_SIZE;
 		if (ring->consumed - ring->rung >= ring->credit)
 			dvq_ionic_cq_ring_doorbell(cq, ring);
-		if (dvq_unlikely(ring->consumed - first > reports + ring->mask))
+		if (dvq_unlikely(ring->consumed - first > (uint32_t)(wc - first_wc) + ring->mask))
 			break;
 	}
-	return reports;
+	return wc;
 }
 
 /* what queues in the list had to report when there was no room; they leave it unless failed */
@@ -645,15 +880,15 @@ DVQ_INLINE bool dvq_ionic_flush_one(struct dvq_ionic_reqs *reqs, struct dvq_ioni
 {
 	struct dvq_ionic_req *req = dvq_ionic_reqs_slot(reqs, reqs->retired);
 
-	if (!dvq_ionic_send_is_done(reqs, req)) {
-		if (!req->status)
-			req->status = IONIC_IO_FLUSHED;
-	} else if (reqs->receive) {
+	if (reqs->receive && req->flags & DVQ_IONIC_REQ_DONE) {
 		/* was reported when it came */
+		reqs->waiting--;
 		reqs->retired++;
 		return false;
 	}
-	return dvq_ionic_retire(reqs, wc);
+	if (!dvq_ionic_send_is_done(reqs, dvq_ionic_req_word(req)) && !req->status)
+		req->status = IONIC_IO_FLUSHED;
+	return dvq_ionic_retire(reqs, dvq_ionic_req_word(req), wc);
 }
 
 DVQ_INLINE bool dvq_ionic_cq_is_empty(const struct dvq_ionic_cq *cq)
@@ -674,7 +909,7 @@ DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic
 		struct dvq_ionic_reqs *reqs = dvq_ionic_reqs_at(next);
 
 		if (reqs->state & DVQ_IONIC_FAILING)
-			reqs->state |= DVQ_IONIC_FAILED;
+			dvq_ionic_cq_set_failed(cq, reqs);
 		if (!(reqs->state & DVQ_IONIC_FAILED))
 			continue;
 		while (n != room && reqs->retired != reqs->given)
@@ -707,7 +942,7 @@ DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_
 		struct dvq_ionic_cq_ring *ring = &cq->ring[(first + i) % DVQ_IONIC_PIPELINES];
 
 		if (ring->ring)
-			got += dvq_ionic_cq_visit(cq, ring, wc + got, n - got);
+			got = (uint32_t)(dvq_ionic_cq_visit(cq, ring, wc + got, wc + n) - wc);
 	}
 	cq->next_ring = (first + 1) % DVQ_IONIC_PIPELINES;
 	if (dvq_unlikely(cq->list) && got != n && dvq_ionic_cq_is_empty(cq))
@@ -752,7 +987,7 @@ DVQ_INLINE int dvq_ionic_cq_flush_qp(struct dvq_ionic_cq *cq, uint32_t qp_num)
 	if (!cq->qps)
 		return DVQ_IONIC_EINVAL;
 	row = dvq_ionic_cq_row(cq, qp_num);
-	if (row->qp_num != qp_num)
+	if (!dvq_ionic_cq_row_is(row, qp_num))
 		return DVQ_IONIC_EINVAL;
 	if (row->send)
 		dvq_ionic_cq_fail_last(cq, dvq_ionic_reqs_at(row->send));

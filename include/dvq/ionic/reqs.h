@@ -34,11 +34,16 @@
 struct dvq_ionic_req {
 	uint64_t wr_id;
 	uint32_t length;
+	uint8_t status;		/* enum ionic_io_status */
 	uint8_t opcode;		/* enum ibv_wc_opcode */
 	uint8_t flags;
-	uint8_t status;		/* enum ionic_io_status */
 	uint8_t reserved;
 };
+
+/* what follows the wr_id, in one word: length 31:0, status 39:32, opcode 47:40, flags 55:48 */
+#define DVQ_IONIC_REQ_STATUS	32
+#define DVQ_IONIC_REQ_OPCODE	40
+#define DVQ_IONIC_REQ_FLAGS	48
 
 /* struct dvq_ionic_reqs.state */
 #define DVQ_IONIC_FAILED	0x01	/* the rest is to be flushed */
@@ -63,7 +68,7 @@ struct dvq_ionic_req {
  * @qp_num: of the QP
  * @receive: it is a receive queue
  * @ud: of a UD QP
- * @reserved: zero
+ * @waiting: requests with DVQ_IONIC_REQ_DONE, which wait for one before them
  */
 struct dvq_ionic_reqs {
 	uint64_t slots;
@@ -81,10 +86,14 @@ struct dvq_ionic_reqs {
 	uint32_t qp_num;
 	uint8_t receive;
 	uint8_t ud;
-	uint16_t reserved;
+	uint16_t waiting;
 };
 
 DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_req) == 16, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_req, length) == 8, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_req, status) == 12, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_req, opcode) == 13, "layout");
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_req, flags) == 14, "layout");
 DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_reqs, next) == 48, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_reqs) == 64, "layout");
 
@@ -106,7 +115,7 @@ DVQ_INLINE void dvq_ionic_reqs_init(struct dvq_ionic_reqs *reqs, uint32_t entrie
 	reqs->qp_num = qp_num;
 	reqs->receive = receive;
 	reqs->ud = ud;
-	reqs->reserved = 0;
+	reqs->waiting = 0;
 }
 
 /* slots that a queue needs */
@@ -154,6 +163,12 @@ DVQ_INLINE struct dvq_ionic_req *dvq_ionic_reqs_find(const struct dvq_ionic_reqs
 		return NULL;
 	req = dvq_ionic_reqs_slot(reqs, index);
 	return dvq_unlikely(req->flags & DVQ_IONIC_REQ_DONE) ? NULL : req;
+}
+
+/* length, status, opcode and flags of a request */
+DVQ_INLINE uint64_t dvq_ionic_req_word(const struct dvq_ionic_req *req)
+{
+	return dvq_load64((uint64_t)(uintptr_t)&req->length);
 }
 
 #endif /* DVQ_IONIC_REQS_H */
