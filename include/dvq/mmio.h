@@ -91,7 +91,8 @@ DVQ_INLINE uint8_t dvq_load_phase(uint64_t address)
  * one; the baseline is 8.
  *
  * SSE2 is left out on purpose: putting two 8-byte words into one register costs more
- * than the two stores (Documentation/rings.rst has the figures).
+ * than the two stores (Documentation/rings.rst has the figures). So is ST64B of arm64: it faults
+ * on memory that does not know it, which a program cannot tell.
  */
 #ifndef DVQ_STORE_BYTES
 #if DVQ_ON_GPU || defined(__CUDACC__)
@@ -111,6 +112,11 @@ DVQ_INLINE uint8_t dvq_load_phase(uint64_t address)
 typedef uint64_t dvq_wide __attribute__((vector_size(DVQ_STORE_BYTES), aligned(8), may_alias));
 #endif
 
+/* for the compiler: what an instruction of its own reads or writes */
+struct dvq_64b {
+	dvq_word word[8];
+} __attribute__((may_alias));
+
 /* 64 bytes from registers to a ring */
 DVQ_INLINE void dvq_ring_store64b(uint64_t address, uint64_t w0, uint64_t w1, uint64_t w2,
 				  uint64_t w3, uint64_t w4, uint64_t w5, uint64_t w6, uint64_t w7)
@@ -125,6 +131,13 @@ DVQ_INLINE void dvq_ring_store64b(uint64_t address, uint64_t w0, uint64_t w1, ui
 
 	*(volatile dvq_wide *)(uintptr_t)address = low;
 	*(volatile dvq_wide *)(uintptr_t)(address + 32) = high;
+#elif DVQ_STORE_BYTES == 16 && defined(__aarch64__)
+	/* pairs of registers as they are: packing them for a store of a vector costs more */
+	__asm__ volatile("stp %x2, %x3, [%1]\n\tstp %x4, %x5, [%1, #16]\n\t"
+			 "stp %x6, %x7, [%1, #32]\n\tstp %x8, %x9, [%1, #48]"
+			 : "=m"(*(struct dvq_64b *)(uintptr_t)address)
+			 : "r"(address), "rZ"(w0), "rZ"(w1), "rZ"(w2), "rZ"(w3), "rZ"(w4),
+			   "rZ"(w5), "rZ"(w6), "rZ"(w7));
 #elif DVQ_STORE_BYTES == 16
 	dvq_wide a = { w0, w1 };
 	dvq_wide b = { w2, w3 };
@@ -160,6 +173,24 @@ DVQ_INLINE void dvq_ring_copy64b(uint64_t to, uint64_t from)
 			  dvq_load64(from + 24), dvq_load64(from + 32), dvq_load64(from + 40),
 			  dvq_load64(from + 48), dvq_load64(from + 56));
 #endif
+}
+
+/*
+ * The same to device memory, where the compiler may use MOVDIR64B (-mmovdir64b): it arrives
+ * there as one write. To memory of the host that would be slower.
+ */
+DVQ_INLINE void dvq_wc_copy64b(uint64_t to, uint64_t from)
+{
+#if defined(__MOVDIR64B__) && !DVQ_ON_GPU
+	/* faults if not aligned */
+	if (!(to & 63)) {
+		__asm__ volatile("movdir64b %1, %0"
+				 : : "r"(to), "m"(*(const struct dvq_64b *)(uintptr_t)from));
+		dvq_trace_store(to, 64);
+		return;
+	}
+#endif
+	dvq_ring_copy64b(to, from);
 }
 
 /* 16 bytes: a receive descriptor */

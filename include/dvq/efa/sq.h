@@ -206,12 +206,12 @@ DVQ_INLINE int dvq_efa_sq_post(struct dvq_efa_sq *sq, const struct dvq_efa_wr *w
 /* @n staged entries, beginning at byte @from, go to the ring as one batch */
 DVQ_INLINE void dvq_efa_sq_copy_out(struct dvq_efa_sq *sq, uint32_t from, uint32_t n)
 {
-	dvq_wc_start();
-	for (uint32_t i = 0; i < n * sq->entry_size; i += 64) {
-		const uint32_t at = (from + i) & (sq->bytes - 1);
+	const uint64_t ring = sq->ring, stage = sq->stage;
+	const uint32_t mask = sq->bytes - 1, end = from + n * sq->entry_size;
 
-		dvq_ring_copy64b(sq->ring + at, sq->stage + at);
-	}
+	dvq_wc_start();
+	for (; from != end; from += 64)
+		dvq_wc_copy64b(ring + (from & mask), stage + (from & mask));
 	dvq_efa_sq_ring(sq, n);
 }
 

@@ -98,15 +98,14 @@ DVQ_INLINE void dvq_ionic_wq_ring(const struct dvq_ionic_wq *wq)
 /* everything new as one batch */
 DVQ_INLINE void dvq_ionic_wq_copy(const struct dvq_ionic_wq *wq)
 {
-	const uint32_t bytes = 1u << wq->entry_log2;
+	const uint64_t ring = wq->ring, cmb = wq->cmb;
+	const uint64_t mask = ((uint64_t)(wq->reqs.mask + 1) << wq->entry_log2) - 1;
+	const uint64_t end = dvq_ionic_wq_offset(wq, wq->reqs.posted);
 
 	dvq_wc_start();
-	for (uint32_t count = wq->reqs.given; count != wq->reqs.posted; count++) {
-		const uint64_t at = dvq_ionic_wq_offset(wq, count);
-
-		for (uint32_t i = 0; i < bytes; i += 64)
-			dvq_ring_copy64b(wq->cmb + at + i, wq->ring + at + i);
-	}
+	/* something was posted, and less than a ring */
+	for (uint64_t at = dvq_ionic_wq_offset(wq, wq->reqs.given); at != end; at = (at + 64) & mask)
+		dvq_wc_copy64b(cmb + at, ring + at);
 	dvq_wc_flush();
 }
 
@@ -123,10 +122,10 @@ DVQ_INLINE void dvq_ionic_wq_copy_express(const struct dvq_ionic_wq *wq)
 
 		dvq_wc_start();
 		for (uint32_t i = 0; i < last; i += 64)
-			dvq_ring_copy64b(wq->cmb + at + i, wq->ring + at + i);
+			dvq_wc_copy64b(wq->cmb + at + i, wq->ring + at + i);
 		if (last)
 			dvq_wc_flush();
-		dvq_ring_copy64b(wq->cmb + at + last, wq->ring + at + last);
+		dvq_wc_copy64b(wq->cmb + at + last, wq->ring + at + last);
 	}
 	/* choice: the last entry leaves now, not when its buffer is wanted for something else */
 	dvq_wc_flush();
