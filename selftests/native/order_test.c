@@ -117,6 +117,14 @@ TEST(poll_passes_one_fence_between_phases_and_entries)
 	CHECK_TRACE("phase phase phase phase dma_read dma_release db:0x3");
 	CHECK_EQ(dvq_efa_cq_arm(&r->cq), 0);
 	CHECK_TRACE("dma_release db:0x80000003");
+	/* nor more than one when there are many */
+	for (int i = 0; i < 8; i++) {
+		CHECK_EQ(rings_post(r, i), 0);
+		rings_send_done(r, 0, RINGS_QP_NUM, rings_wqe_id(r, (3 + i) % 8), 0);
+	}
+	trace_clear();
+	CHECK_EQ(rings_poll(r, wc, 8), 8);
+	CHECK_TRACE("phase phase phase phase phase phase phase phase dma_read dma_release db:0xb");
 	rings_free(r);
 }
 

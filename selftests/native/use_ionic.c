@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A use of every call of dvq/ionic.h, for compilers (see headers): C11 without a libc,
- * C++17, and in CUDA a kernel.
+ * C++17, and in CUDA and HIP a kernel.
  */
 #include <dvq/ionic.h>
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(__HIPCC__)
 #define ENTRY extern "C" __global__ void
 #elif defined(__cplusplus)
 #define ENTRY extern "C" void
