@@ -116,16 +116,19 @@ test_f49_command_not_answered()
 # Nothing depends on them.
 test_f49_counters_refused()
 {
-	local op
+	local op counters
 
-	for op in stats_vals stats_hdrs qp_stats_hdrs; do
+	# the second time the core asks for values, to register the device
+	for op in stats_vals stats_hdrs qp_stats_hdrs 'stats_vals nth=2'; do
 		unbind
-		model "$name" inject op="$op" action=fail status=1 > /dev/null
-		equal 'the answer to bind' "$(bind)" ''
+		# shellcheck disable=SC2086 # two words
+		model "$name" inject op=$op action=fail status=5 > /dev/null
+		equal "the answer to bind with $op" "$(bind)" ''
 		recover
 	done
-	[ -n "$(ls "/sys/bus/pci/devices/$pci/infiniband"/*/ports/1/hw_counters)" ] ||
-		fail 'no port counters, of which the names were not refused'
+	counters=$(echo "/sys/bus/pci/devices/$pci/infiniband"/*/ports/1/hw_counters)
+	[ -n "$(ls "$counters")" ] || fail 'no port counters, of which the names were not refused'
+	grep -qh '^[0-9]' "$counters"/* || fail 'counters cannot be read afterwards'
 }
 
 # That is the end of the RDMA side, so there is nothing to register.
@@ -133,8 +136,9 @@ test_f49_counters_not_answered()
 {
 	local op
 
-	for op in stats_vals stats_hdrs qp_stats_hdrs; do
-		refused "$missing" op="$op" action=drop
+	for op in stats_vals stats_hdrs qp_stats_hdrs 'stats_vals nth=2'; do
+		# shellcheck disable=SC2086 # two words
+		refused "$missing" op=$op action=drop
 	done
 }
 

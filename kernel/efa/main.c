@@ -104,6 +104,17 @@ static int qp_generations_alloc(struct efa_dev *dev)
 	return 0;
 }
 
+static void ibdev_unregister(struct efa_dev *dev)
+{
+	/* Nobody is told of a failure from here on: the core would not survive it. */
+	WRITE_ONCE(dev->registered, false);
+	flush_work(&dev->fail_work);
+	flush_work(&dev->fatal_work);
+
+	ib_unregister_device(&dev->dvq.ibdev);
+	kvfree(dev->qp_generations);
+}
+
 static int ibdev_register(struct efa_dev *dev)
 {
 	struct ib_device *ibdev = &dev->dvq.ibdev;
@@ -128,18 +139,13 @@ static int ibdev_register(struct efa_dev *dev)
 		return ret;
 	}
 	WRITE_ONCE(dev->registered, true);
-	return 0;
-}
-
-static void ibdev_unregister(struct efa_dev *dev)
-{
-	/* Nobody is told of a failure from here on: the core would not survive it. */
-	WRITE_ONCE(dev->registered, false);
+	/* Of a device that died before nobody was told. */
 	flush_work(&dev->fail_work);
-	flush_work(&dev->fatal_work);
-
-	ib_unregister_device(&dev->dvq.ibdev);
-	kvfree(dev->qp_generations);
+	if (completion_done(&dev->stopped)) {
+		ibdev_unregister(dev);
+		return -ENODEV;
+	}
+	return 0;
 }
 
 /* ---- the PCI function --------------------------------------------------------------- */

@@ -59,6 +59,16 @@ static const struct ib_device_ops dion_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, dion_ucontext, dvq.ibucontext),
 };
 
+static void ibdev_unregister(struct dion_dev *dev)
+{
+	/* Nobody is told of a failure from here on: the core would not survive it. */
+	WRITE_ONCE(dev->registered, false);
+	flush_work(&dev->fail_work);
+	/* Now, so that destroying what users leave behind waits for nothing. */
+	dion_device_stop(dev);
+	ib_unregister_device(&dev->dvq.ibdev);
+}
+
 static int ibdev_register(struct dion_dev *dev)
 {
 	struct ib_device *ibdev = &dev->dvq.ibdev;
@@ -77,9 +87,16 @@ static int ibdev_register(struct dion_dev *dev)
 	ret = ib_device_set_netdev(ibdev, dev->eth.netdev, 1);
 	if (!ret)
 		ret = ib_register_device(ibdev, "ionic_%d", dion_dma_device(dev));
-	if (!ret)
-		WRITE_ONCE(dev->registered, true);
-	return ret;
+	if (ret)
+		return ret;
+	WRITE_ONCE(dev->registered, true);
+	/* Of a device that died before nobody was told. */
+	flush_work(&dev->fail_work);
+	if (READ_ONCE(dev->stopped)) {
+		ibdev_unregister(dev);
+		return -ENODEV;
+	}
+	return 0;
 }
 
 /* ---- numbers ----------------------------------------------------------------- */
@@ -272,12 +289,7 @@ static void dion_remove(struct auxiliary_device *adev)
 {
 	struct dion_dev *dev = auxiliary_get_drvdata(adev);
 
-	/* Nobody is told of a failure from here on: the core would not survive it. */
-	WRITE_ONCE(dev->registered, false);
-	flush_work(&dev->fail_work);
-	/* Now, so that destroying what users leave behind waits for nothing. */
-	dion_device_stop(dev);
-	ib_unregister_device(&dev->dvq.ibdev);
+	ibdev_unregister(dev);
 	dion_stats_cleanup(dev);
 	hw_close(dev);
 	numbers_cleanup(dev);

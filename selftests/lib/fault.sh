@@ -74,18 +74,22 @@ EOF
 }
 
 # walk_allocations DEVICE FILE: each allocation of what writing the device's name to the file does; the task that
-# binds carries the faults
+# binds carries the faults. The attempt after one that failed is the next one's, which has its own fault further on.
 walk_allocations()
 {
 	local n left failed=0
 
 	allocations_can_fail || { skip "$why_not"; return; }
+	unbind
 	for ((n = 1; n < 5000; n++)); do
-		unbind
 		left=$(fail_nth "$n" "$1" "$2")
-		! probe_fails || failed=$((failed + 1))
+		if probe_fails; then
+			failed=$((failed + 1))
+		else
+			unbind
+		fi
 		[ "$left" = 0 ] || break
-		recover
+		[ $((n % 50)) != 0 ] || note "$n allocations, $failed end it"
 	done
 	recover
 	note "probe: $((n - 1)) allocation failure points, $failed end it"

@@ -9,6 +9,7 @@
 #                 as the options of selftests/vm/run
 #   suites        the suites it is for; without this line, all
 #   group         it is not run with the others, but when this group is asked for (check --group)
+#   seconds       how long each of its programs may take, if not what selftests/settings says
 #   test          a program of selftests/ with arguments; VARIABLE=VALUE words before it go to its
 #                 environment. They run in this order, in each guest of the plan
 
@@ -45,7 +46,7 @@ plan_check()
 		number=$((number + 1))
 		case $keyword in
 		'' | \#*) ;;
-		adapter | cpus | mem | load | guests | append | timeout | suites | group | test)
+		adapter | cpus | mem | load | guests | append | timeout | suites | group | seconds | test)
 			[ -n "$value" ] || die "plan/$1:$number: '$keyword' has no value"
 			;;
 		*) die "plan/$1:$number: unknown keyword '$keyword'" ;;
