@@ -360,6 +360,8 @@ EFA_TEST(f26_inline_refused)
 
 	need_write();
 	need_read();
+	if (libefa_release() < 64)
+		SKIP("libefa posts what the adapter cannot do: a newer one does not");
 	for (int i = 0; i < (wide ? 2 : 1); i++) {
 		struct scene scene = scene_new(i ? &with : &without, 100);
 		struct work work = {

@@ -25,6 +25,10 @@ unpack()
 	28b52ffd) zstd -q -d -c "$payload" ;;
 	fd377a58) xz -d -c "$payload" ;;
 	1f8b*) gzip -d -c "$payload" ;;
+	02214c18)
+		env -u APT_CONFIG "$vm/deps" lz4
+		lz4 -q -d -c "$payload"
+		;;
 	*) die "$1 is packed in a way that is not known here" ;;
 	esac > "$4"
 	rm "$payload"
