@@ -14,6 +14,7 @@ OUT	?= $(ROOT)/build/host
 # The guest's Debian release, and what to run in it.
 SUITE	?= forky
 PLANS	?=
+BENCH	?=
 # what make check-all is to check, all if empty: SUITE or SUITE:KERNEL
 ROWS	?=
 # a kernel of the guest that is not the suite's own: cloud, backports, or a debug kernel, kasan, kcsan
@@ -47,6 +48,8 @@ help:
 ## make check-packages   Debian packages are installed, booted, upgraded and purged on each suite; SUITE= picks one (root)
 ## make soak             adapters are pulled out a thousand times under load (root)
 ## make fuzz-uverbs      COUNT= (10000000) random uverbs calls on each kind of adapter (root)
+## make bench            figures of speed and memory, a table and build/bench.json; BENCH= ("post control memory
+##                       traffic") picks parts (root)
 ## make check-oracle     the models under the in-tree drivers (root)
 ## make check-debug      tests in guests whose kernels watch for misused memory, locks, leaks, races (root)
 ## make shell            a guest with ADAPTERS= ("efa efa ionic") and a prompt (root)
@@ -106,6 +109,9 @@ man:
 
 tests: library tools
 	$(MAKE) -C $(ROOT)/selftests OUT=$(OUT)
+
+benches: library
+	$(MAKE) -C $(ROOT)/selftests OUT=$(OUT) benches
 
 # Tests that are modules: only for guests.
 TEST_TREE := $(OUT)/test_modules
@@ -249,6 +255,13 @@ check-packages: deps
 	$(MAKE) -j $(JOBS) model
 	@$(VM)/packages $(if $(filter-out file default,$(origin SUITE)),$(SUITE))
 
+# With the in-tree drivers, with which dvq is compared.
+bench: deps
+	$(MAKE) -j $(JOBS) model
+	$(in_suite) OUT=/dvq/build/$(SUITE) modules benches
+	@$(VM)/oracle $(SUITE)
+	@$(ROOT)/selftests/bench/run --suite $(SUITE) $(BENCH)
+
 soak: deps
 	$(MAKE) -j $(JOBS) model
 	$(MAKE) suite
@@ -300,6 +313,6 @@ fuzz-native: deps
 	$(MAKE) -j $(JOBS) -C $(ROOT)/selftests/fuzz all fuzzers
 	@$(ROOT)/selftests/fuzz/run
 
-.PHONY: all help root tree modules planted library tools man tests test_modules model native fuzz fuzz-native fuzz-uverbs \
+.PHONY: all help root tree modules planted library tools man tests benches test_modules model native fuzz fuzz-native fuzz-uverbs \
 	install install-programs install-man install-modprobe install-dkms uninstall deb clean deps suite \
-	check check-all check-packages check-oracle check-debug against demo shell soak style style-modules leaks
+	check check-all check-packages check-oracle check-debug against bench demo shell soak style style-modules leaks
