@@ -480,6 +480,41 @@ EFA_TEST(qp_identity)
 	CHECK(again > 0);
 }
 
+static uint64_t uid_of_new_qp(const struct raw *raw, const struct raw_qp *usual)
+{
+	struct dvq_efa_qp_resp resp;
+	struct qp_records records;
+	uint32_t qp, qp_num;
+
+	qp = raw_qp_new(raw, usual, &resp, &qp_num);
+	query_qp(raw, qp, &records);
+	CHECK_EQ(raw_qp_destroy(raw, qp), 0);
+	return records.info.uid;
+}
+
+/* The library knows open rings by it. Devices that count for themselves meet, one by one. */
+EFA_TEST(uids_of_two_devices)
+{
+	const struct raw *raw[2];
+	struct dvq_efa_cq_resp cq_resp;
+	struct raw_qp usual[2];
+	uint64_t uid[2];
+	int behind;
+
+	if (self == peer)
+		SKIP("needs two adapters");
+	for (int i = 0; i < 2; i++) {
+		raw[i] = raw_new(i ? peer : self);
+		usual[i] = raw_qp_usual(raw[i], raw_cq_new(raw[i], &cq_resp));
+		uid[i] = uid_of_new_qp(raw[i], &usual[i]);
+	}
+	behind = uid[0] > uid[1];
+	do {
+		uid[behind] = uid_of_new_qp(raw[behind], &usual[behind]);
+		CHECK(uid[behind] != uid[!behind]);
+	} while (uid[behind] < uid[!behind]);
+}
+
 /* Keys are unique among the contexts of a device. */
 EFA_TEST(keys_of_two_contexts)
 {

@@ -87,7 +87,6 @@ struct dvq_device {
 	u8 rq_mode;
 	/* private: dvq's own */
 	struct ida key_slots;
-	atomic64_t next_uid;
 };
 
 static inline struct dvq_device *to_dvq_device(struct ib_device *ibdev)

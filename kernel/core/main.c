@@ -29,7 +29,6 @@ void dvq_device_init(struct dvq_device *dev, const struct dvq_ops *ops)
 	/* libionic asks for every receive queue, and no released driver has ever granted it. */
 	dev->sq_mode = DVQ_MODE_ON;
 	dev->rq_mode = DVQ_MODE_EXPLICIT;
-	atomic64_set(&dev->next_uid, 0);
 	ida_init(&dev->key_slots);
 	ib_set_device_ops(&dev->ibdev, &dvq_device_ops);
 }
@@ -67,14 +66,17 @@ struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd, struct dvq_pool **pool)
 }
 EXPORT_SYMBOL_GPL(dvq_pd_policy);
 
-static u64 new_uid(struct ib_device *ibdev)
+/* Of all devices together: a uid names one object, whichever device it is of. */
+static u64 new_uid(void)
 {
-	return atomic64_inc_return(&to_dvq_device(ibdev)->next_uid);
+	static atomic64_t last;
+
+	return atomic64_inc_return(&last);
 }
 
 int dvq_cq_init(struct dvq_cq *cq)
 {
-	u64 uid = new_uid(cq->ibcq.device);
+	u64 uid = new_uid();
 	unsigned int i;
 
 	cq->sub_qps = kcalloc(DVQ_PIPELINES * dvq_sub_cqs(cq), sizeof(*cq->sub_qps), GFP_KERNEL);
@@ -96,7 +98,7 @@ EXPORT_SYMBOL_GPL(dvq_cq_cleanup);
 void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq,
 		 struct ib_udata *udata)
 {
-	qp->info.uid = new_uid(qp->ibqp.device);
+	qp->info.uid = new_uid();
 	qp->ctx = !udata ? NULL :
 		  rdma_udata_to_drv_context(udata, struct dvq_ucontext, ibucontext);
 	atomic_inc(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
