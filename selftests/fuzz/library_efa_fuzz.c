@@ -246,7 +246,7 @@ static void attach(uint8_t how)
 		dvq_efa_cq_detach(&p.cq, QP_NUM);
 	else
 		dvq_efa_cq_attach(&p.cq, how & 1 ? NULL : &p.sq, how & 2 ? NULL : &p.rq);
-	p.attached = p.qps[QP_NUM % ROWS].qp_num == QP_NUM;
+	p.attached = dvq_efa_cq_row_is(&p.qps[QP_NUM % ROWS], QP_NUM);
 }
 
 static void act(void)
