@@ -138,7 +138,8 @@ srcdir	?= /usr/src
 in_lib	= $(MAKE) -C $(ROOT)/lib O=$(OUT)/lib
 in_tools = $(MAKE) -C $(ROOT)/tools O=$(OUT)/tools LIBDVQ=$(OUT)/lib
 in_man	= $(MAKE) -C $(ROOT)/Documentation/man O=$(OUT)/man
-release	= $(or $(shell cat $(KDIR)/include/config/kernel.release 2> /dev/null),$(shell uname -r))
+# Debian 12 has another one in kernel.release.
+release	= $(or $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2> /dev/null),$(shell uname -r))
 is_live	= [ -n "$(DESTDIR)" ] ||
 
 install: $(if $(DESTDIR),,root) modules install-programs install-modprobe

@@ -139,18 +139,21 @@ qemu_arguments()
 {
 	local dir=/dvq/build/log/$name/guest$1 port chassis=0 i
 	local console=file,path=$dir/console.log program machine serial
+	local disk=/image/root.img words="dvq.run=$dir" drive=readonly=on
 
+	# A system of its own writes to its disk; that is forgotten.
+	[ -z "$system" ] || disk=/mnt/root.img words='root=/dev/vda rw' drive=snapshot=on
 	read -r program machine serial < <(machine)
 	# shellcheck disable=SC2046 # words
-	qemu=("$program" -nodefaults -no-user-config -display none -no-reboot
+	qemu=(env TMPDIR=/sockets "$program" -nodefaults -no-user-config -display none -no-reboot
 		$(accelerator) -smp "$cpus" -m "$mem"
 		-object "memory-backend-memfd,id=mem,size=$mem,share=on"
 		-machine "$machine"
 		-kernel /mnt/kernel -initrd /mnt/initrd
 		-append "console=$serial quiet panic=-1 oops=panic mitigations=off tsc=reliable \
 no_timer_check cryptomgr.notests audit=0 log_buf_len=4M \
-dvq.run=$dir $(kernel_words) $append"
-		-drive if=none,id=root,file=/image/root.img,format=raw,readonly=on,cache=unsafe
+$words $(kernel_words) $append"
+		-drive "if=none,id=root,file=$disk,format=raw,$drive,cache=unsafe"
 		-device virtio-blk-pci,drive=root
 		-device virtio-serial-pci,max_ports=8
 		-chardev "file,id=exit,path=$dir/status"
