@@ -464,9 +464,11 @@ static int map_changes(struct take_context *taken)
 static int count_rows(struct take_context *taken)
 {
 	struct ibv_device_attr attr;
+	int ret;
 
-	if (ibv_query_device(taken->context, &attr))
-		return dvq_refuse(EIO, "%s: cannot be queried",
+	ret = ibv_query_device(taken->context, &attr);
+	if (ret)
+		return dvq_refuse(ret, "%s: cannot be queried",
 				  ibv_get_device_name(taken->context->device));
 	taken->rows = MIN_ROWS;
 	/* the low bits of the QP numbers that are alive are unique among so many */
