@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The poster of poster/ionic.h, which is written from Documentation/rings.rst alone: the page says
- * enough if the adapter, in its strict mode, has nothing to object to.
+ * Posters that are not the thread of the verbs. The one of poster/ionic.h is written from
+ * Documentation/rings.rst alone: the page says enough if the adapter, in its strict mode, has
+ * nothing to object to. The one of gpu/ionic.h is a GPU's, here a thread that has nothing but its
+ * memory and mappings of its own.
  */
 #include <dvq/dvq.h>
 #include <infiniband/ionic_dv.h>
+#include <pthread.h>
 
+#include "gpu/ionic.h"
 #include "poster/ionic.h"
 
 #include "lib/ionic_test.h"
@@ -170,6 +174,109 @@ IONIC_TEST(f96_full_queues)
 	poster_ring(&scene.a.sq);
 	finish(&scene, 0, m);
 	CHECK(send_one(&scene, m));
+}
+
+/* ---- a GPU, all but its hardware ------------------------------------------------------- */
+
+#define GPU_SLOTS	64	/* messages; they are written again and again */
+#define GPU_ROUNDS	10
+
+struct gpu_scene {
+	struct scene scene;
+	struct buffer *remote;
+	struct ionic_gpu *gpu;
+	struct dvq_ionic_sq sq;
+	struct dvq_ionic_cq cq;
+	pthread_t thread;
+	bool ended;
+};
+
+static void *run_gpu(void *arg)
+{
+	struct gpu_scene *s = arg;
+
+	ionic_gpu_run(s->gpu);
+	__atomic_store_n(&s->ended, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* the state of the rings in memory of the GPU's, with the addresses that it has for their pages */
+static void gpu_open(struct gpu_scene *s)
+{
+	struct scene *scene = &s->scene;
+	struct ionic_gpu *gpu = s->gpu = calloc(1, sizeof(*gpu));
+
+	REQUIRE(gpu);
+	s->remote = buffer_new(scene->duo.b->pd, GPU_SLOTS * SLOT,
+			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	buffer_fill(scene->from, 77);
+	REQUIRE(!dvq_ionic_sq_open(scene->duo.a->qp, &s->sq, sizeof(s->sq)));
+	REQUIRE(!dvq_ionic_cq_open(scene->duo.a->qp->send_cq, &s->cq, sizeof(s->cq)));
+	gpu->sq = s->sq;
+	gpu->sq.wq.cmb = (uintptr_t)scene->a.sq.cmb;
+	gpu->sq.wq.doorbell = (uintptr_t)scene->a.sq.doorbell;
+	gpu->cq = s->cq;
+	gpu->cq.doorbell = (uintptr_t)scene->a_cq.doorbell;
+	gpu->work = (struct ionic_gpu_work) {
+		.messages = GPU_SLOTS * GPU_ROUNDS, .address = buffer_addr(scene->from, 0),
+		.remote = buffer_addr(s->remote, 0), .stride = SLOT, .slots = GPU_SLOTS,
+		.length = SLOT, .lkey = scene->from->mr->lkey, .rkey = s->remote->mr->rkey,
+		.patience = UINT64_MAX,
+	};
+}
+
+/*
+ * Two of them at a time, each with a queue of its own as warps would have, and this thread goes on
+ * with the verbs.
+ */
+static void gpu_posts(enum place place)
+{
+	const uint64_t end = now_ms() + PATIENCE_MS;
+	struct gpu_scene s[2] = { 0 };
+	bool ended = false;
+
+	for (int i = 0; i < 2; i++) {
+		s[i].scene = scene_at(place, 32);
+		gpu_open(&s[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		REQUIRE(!pthread_create(&s[i].thread, NULL, run_gpu, &s[i]));
+	while (!ended && now_ms() < end) {
+		struct ibv_mr *mr = ibv_reg_mr(s[0].scene.duo.a->pd, s, sizeof(s), 0);
+
+		CHECK(mr && !ibv_dereg_mr(mr));
+		ended = __atomic_load_n(&s[0].ended, __ATOMIC_ACQUIRE) &&
+			__atomic_load_n(&s[1].ended, __ATOMIC_ACQUIRE);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct ionic_gpu *gpu = s[i].gpu;
+
+		if (!ended)
+			*(volatile uint64_t *)&gpu->work.patience = 0;
+		pthread_join(s[i].thread, NULL);
+		CHECK_EQ(gpu->error, 0);
+		CHECK_EQ(gpu->status, IONIC_IO_OK);
+		CHECK_EQ(gpu->done, gpu->work.messages);
+		CHECK(!memcmp(s[i].remote->data, s[i].scene.from->data, s[i].remote->size));
+		dvq_ionic_cq_close(&s[i].cq);
+		dvq_ionic_sq_close(&s[i].sq);
+		free(gpu);
+	}
+}
+
+IONIC_TEST(gpu_posts_and_polls_by_itself_host)
+{
+	gpu_posts(HOST);
+}
+
+IONIC_TEST(gpu_posts_and_polls_by_itself_cmb)
+{
+	gpu_posts(CMB);
+}
+
+IONIC_TEST(gpu_posts_and_polls_by_itself_express)
+{
+	gpu_posts(EXPRESS);
 }
 
 IONIC_TEST_MAIN
