@@ -550,6 +550,8 @@ EFA_TEST(destroy_and_close_leave_no_mapping)
 
 	if (!self->dvq)
 		SKIP("needs the adapter to be driven by dvq_efa");
+	if (libefa_release() < 56)
+		SKIP("this libefa leaves mappings behind by itself");
 	live();
 	REQUIRE(!efadv_query_device(self->context, &attr, sizeof(attr)));
 	before = uverbs_mappings();

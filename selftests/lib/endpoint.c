@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,14 @@ struct endpoint *endpoint_new(const struct adapter *adapter,
 
 	LAB_NEED(endpoint, "creating a QP: %s", strerror(errno));
 	return endpoint;
+}
+
+bool endpoint_is_taken_over(const struct endpoint *endpoint)
+{
+	int (*ask)(struct ibv_qp *qp) = (int (*)(struct ibv_qp *))dlsym(RTLD_DEFAULT,
+									"dvq_efa_is_taken_over");
+
+	return ask && ask(endpoint->qp);
 }
 
 int endpoint_destroy(struct endpoint *endpoint)

@@ -94,6 +94,8 @@ struct endpoint *endpoint_new(const struct adapter *adapter,
 /* the same, but a failure to create the QP is a result: NULL and errno */
 struct endpoint *endpoint_try(const struct adapter *adapter,
 			      const struct endpoint_options *options);
+/* libdvq posts and polls for it, not libefa; in a program without libdvq never */
+bool endpoint_is_taken_over(const struct endpoint *endpoint);
 /* the QP alone: 0 or an errno */
 int endpoint_destroy(struct endpoint *endpoint);
 
