@@ -405,7 +405,7 @@ EFA_TEST(f06_receive_sge_of_64k_and_more)
 	const unsigned int mtu = adapter_mtu(self);
 	struct buffer *from, *to;
 
-	if (libefa_release() < 56)
+	if (libefa_release() < 56 && !adapter_is_taken_over(self))
 		SKIP("libefa cuts the length of a receive to 16 bits: a newer one does not");
 	duo = duo_new(NULL);
 	from = buffer_new(duo.a->pd, mtu, 0);

@@ -1010,7 +1010,7 @@ EFA_TEST(f08_qp_number_used_again)
 
 	if (!numbers_come_back(&options))
 		SKIP("needs an adapter that uses QP numbers again at once: option qpn_reuse=1");
-	if (self->kind == ADAPTER_EFA && libefa_release() < 64)
+	if (self->kind == ADAPTER_EFA && libefa_release() < 64 && !adapter_is_taken_over(self))
 		SKIP("libefa does not tell the completions of both apart: a newer one does");
 	for (unsigned int round = 0; round < 40; round++) {
 		struct endpoint *endpoint = endpoint_new(self, &options);

@@ -196,6 +196,12 @@ static const unsigned int imm_sizes[] = { 0, 1, 64, 4096, 9000, 65535, 65536, 20
 
 #define IMM_SIZES	(sizeof(imm_sizes) / sizeof(imm_sizes[0]))
 
+/* a short entry, as rdma-core 44 has it unless it is asked for GIDs, has half of a write's length */
+static unsigned int told_length(const struct cq *cq, unsigned int len)
+{
+	return libefa_release() < 56 && !cq->efa ? len & 0xffff : len;
+}
+
 /*
  * @takes_receive: the target's QP is an ordinary one: the completion is that of a receive, whose
  * own memory stays as it is
@@ -230,7 +236,7 @@ static void write_imm(bool takes_receive, enum cq_kind kind)
 		CHECK_EQ(completion.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
 		CHECK_EQ(completion.flags, IBV_WC_WITH_IMM);
 		CHECK_EQ(completion.imm, 0x80402010 + i);
-		CHECK_EQ(completion.byte_len, len);
+		CHECK_EQ(completion.byte_len, told_length(scene.duo.b->recv_cq, len));
 		CHECK_EQ(completion.src_qp, scene.duo.a->qp->qp_num);
 		CHECK_EQ(completion.slid, ah_number(scene.duo.to_a.ah));
 		if (kind == CQ_EFA && scene.duo.b->recv_cq->unsolicited)
@@ -360,7 +366,7 @@ EFA_TEST(f26_inline_refused)
 
 	need_write();
 	need_read();
-	if (libefa_release() < 64)
+	if (libefa_release() < 64 && !adapter_is_taken_over(self))
 		SKIP("libefa posts what the adapter cannot do: a newer one does not");
 	for (int i = 0; i < (wide ? 2 : 1); i++) {
 		struct scene scene = scene_new(i ? &with : &without, 100);

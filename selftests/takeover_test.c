@@ -21,6 +21,7 @@
 static int leave_it_to_the_library(void *unused)
 {
 	(void)unused;
+	self->stock = peer->stock = false;
 	return dvq_efa_set_datapath(self->context, DVQ_DATAPATH_AUTO) ?:
 	       dvq_efa_set_datapath(peer->context, DVQ_DATAPATH_AUTO);
 }
@@ -32,6 +33,7 @@ static void choose(enum dvq_datapath datapath)
 		SKIP("needs the adapters to be driven by dvq_efa");
 	CHECK_EQ(dvq_efa_set_datapath(self->context, datapath), 0);
 	CHECK_EQ(dvq_efa_set_datapath(peer->context, datapath), 0);
+	self->stock = peer->stock = datapath == DVQ_DATAPATH_STOCK;
 	lab_hold(leave_it_to_the_library, self);
 }
 
@@ -108,12 +110,15 @@ EFA_TEST(objects_are_as_large_as_extended_ones)
 
 EFA_TEST(choices)
 {
+	struct endpoint *undecided = endpoint_new(self, NULL);
+
 	if (!self->dvq)
 		SKIP("needs the adapter to be driven by dvq_efa");
 	CHECK_EQ(dvq_efa_set_datapath(NULL, DVQ_DATAPATH_STOCK), EINVAL);
 	CHECK_EQ(dvq_efa_set_datapath(self->context, 3), EINVAL);
 	CHECK_EQ(dvq_efa_take_over(NULL), EINVAL);
 	CHECK_EQ(dvq_efa_is_taken_over(NULL), 0);
+	CHECK_EQ(dvq_efa_is_taken_over(undecided->qp), adapter_is_taken_over(self));
 	new_taken(NULL);
 	new_stock(NULL);
 	new_taken(&(struct endpoint_options){ .transport = UD });
@@ -528,37 +533,45 @@ static unsigned int uverbs_mappings(void)
 	return n;
 }
 
-/* what the library itself has mapped goes with its next call */
-static void live(void)
+static void live(enum dvq_datapath datapath)
 {
 	struct adapter mine = *self;
 	struct endpoint *e;
 
+	mine.stock = datapath == DVQ_DATAPATH_STOCK;
 	adapter_open(&mine);
-	CHECK_EQ(dvq_efa_set_datapath(mine.context, DVQ_DATAPATH_TAKE_OVER), 0);
+	CHECK_EQ(dvq_efa_set_datapath(mine.context, datapath), 0);
 	e = endpoint_new(&mine, NULL);
-	CHECK_EQ(dvq_efa_is_taken_over(e->qp), 1);
+	CHECK_EQ(dvq_efa_is_taken_over(e->qp), datapath == DVQ_DATAPATH_TAKE_OVER);
 	talk(e, route_new(e, e), 3);
 	lab_drop_all();
 	adapter_close(&mine);
 }
 
-EFA_TEST(destroy_and_close_leave_no_mapping)
+/* how many more mappings there are after some lives; of the library's own the last goes with its next call */
+static int left_behind(enum dvq_datapath datapath)
 {
 	struct efadv_device_attr attr;
 	unsigned int before;
 
-	if (!self->dvq)
-		SKIP("needs the adapter to be driven by dvq_efa");
-	if (libefa_release() < 56)
-		SKIP("this libefa leaves mappings behind by itself");
-	live();
+	live(datapath);
 	REQUIRE(!efadv_query_device(self->context, &attr, sizeof(attr)));
 	before = uverbs_mappings();
 	for (unsigned int i = 0; i < 20; i++)
-		live();
+		live(datapath);
 	REQUIRE(!efadv_query_device(self->context, &attr, sizeof(attr)));
-	CHECK_EQ(uverbs_mappings(), before);
+	return (int)(uverbs_mappings() - before);
+}
+
+/* libefa of rdma-core 44 leaves some itself; the library adds none to them */
+EFA_TEST(destroy_and_close_leave_no_mapping)
+{
+	if (!self->dvq)
+		SKIP("needs the adapter to be driven by dvq_efa");
+	if (libefa_release() >= 56)
+		CHECK_EQ(left_behind(DVQ_DATAPATH_TAKE_OVER), 0);
+	else
+		CHECK_EQ(left_behind(DVQ_DATAPATH_TAKE_OVER), left_behind(DVQ_DATAPATH_STOCK));
 }
 
 static void exit_at_once(void *unused)

@@ -225,6 +225,20 @@ unsigned int libefa_release(void)
 	return release;
 }
 
+bool adapter_is_taken_over(const struct adapter *adapter)
+{
+	const char *choice = getenv("DVQ_DATAPATH");
+
+	if (adapter->kind != ADAPTER_EFA || !adapter->dvq || adapter->stock ||
+	    !dlsym(RTLD_DEFAULT, "dvq_efa_take_over"))
+		return false;
+	if (choice && !strcmp(choice, "take-over"))
+		return true;
+	if (choice && !strcmp(choice, "stock"))
+		return false;
+	return libefa_release() < 64;
+}
+
 static void ask_provider(struct adapter *adapter)
 {
 	int (*query)(struct ibv_context *, struct efadv_device_attr *, uint32_t);

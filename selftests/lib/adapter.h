@@ -22,6 +22,7 @@ enum adapter_kind { ADAPTER_ANY, ADAPTER_EFA, ADAPTER_IONIC };
  *	counters of the model cannot be had, and the test skips what needs them
  * @dvq: driven by dvq_efa or dvq_ionic (otherwise by another driver, in the lab the
  *	oracle)
+ * @stock: the test has chosen that libdvq leaves the data path to the provider
  * @netdev: the network interface of an ionic, "" on EFA
  * @gid: the first one
  * @efa: of EFA only
@@ -33,7 +34,7 @@ struct adapter {
 	struct ibv_device *device;
 	struct ibv_context *context;
 	char model[32];
-	bool dvq;
+	bool dvq, stock;
 	char netdev[IF_NAMESIZE];
 	union ibv_gid gid;
 	struct ibv_device_attr attr;
@@ -72,6 +73,16 @@ unsigned int libefa_release(void);
 static inline bool adapter_provider_can(const struct adapter *adapter, uint32_t caps)
 {
 	return (adapter->provider.device_caps & caps) == caps;
+}
+
+/* Does libdvq post and poll for the calls of the verbs here? See Documentation/takeover.rst. */
+bool adapter_is_taken_over(const struct adapter *adapter);
+
+/* who posts and polls here can do that */
+static inline bool adapter_data_path_can(const struct adapter *adapter, uint32_t caps)
+{
+	return adapter_provider_can(adapter, caps) ||
+	       (adapter_can(adapter, caps) && adapter_is_taken_over(adapter));
 }
 
 /* largest send in bytes (of an ionic: as a datagram) */

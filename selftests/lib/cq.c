@@ -23,8 +23,8 @@ static struct ibv_cq_ex *create_efa(struct cq *cq, struct ibv_cq_init_attr_ex *a
 {
 	struct efadv_cq_init_attr efa = {};
 
-	cq->sgid = adapter_provider_can(cq->adapter, EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID);
-	cq->unsolicited = adapter_provider_can(cq->adapter, EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV);
+	cq->sgid = adapter_data_path_can(cq->adapter, EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID);
+	cq->unsolicited = adapter_data_path_can(cq->adapter, EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV);
 	if (cq->sgid)
 		efa.wc_flags |= EFADV_WC_EX_WITH_SGID;
 	if (cq->unsolicited)

@@ -112,13 +112,13 @@ uint64_t endpoint_send_ops(const struct adapter *adapter, enum transport transpo
 static inline bool can_read(const struct adapter *adapter)
 {
 	return adapter->kind == ADAPTER_IONIC ||
-	       adapter_provider_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_READ);
+	       adapter_data_path_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_READ);
 }
 
 static inline bool can_write(const struct adapter *adapter)
 {
 	return adapter->kind == ADAPTER_IONIC ||
-	       adapter_provider_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE);
+	       adapter_data_path_can(adapter, EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE);
 }
 
 /* ibv_alloc_pd, ibv_create_ah to @gid; must succeed; undone at the end of the test */
