@@ -110,7 +110,8 @@ share()
 			-device "virtio-9p-pci,fsdev=$2,mount_tag=$2")
 		;;
 	virtiofs)
-		qemu+=(-chardev "socket,id=$2,path=$socket" -device "vhost-user-fs-pci,chardev=$2,tag=$2")
+		qemu+=(-chardev "socket,id=share-$2,path=$socket"
+			-device "vhost-user-fs-pci,chardev=share-$2,tag=$2")
 		start_virtiofsd "$2" "$3" "$socket" "${4:-}"
 		;;
 	esac
