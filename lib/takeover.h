@@ -358,4 +358,14 @@ int take_post_recv(struct take_qp *taken, struct ibv_recv_wr *wr, struct ibv_rec
 /* the QP's record as it is now; its handle may be another's by now: compare the uid */
 int take_query_qp(const struct take_qp *taken, struct dvq_qp_info *info);
 
+/*
+ * That query, or one of a CQ, failed since there is none: a handle of nobody, or by now of an object of
+ * another kind. EBUSY is a destroyer that has not returned yet; EIO a removed device, which tells
+ * nothing more although its context is still open.
+ */
+static inline bool take_tells_of_none(int error)
+{
+	return error == ENOENT || error == EINVAL || error == EPROTONOSUPPORT;
+}
+
 #endif /* DVQ_LIB_TAKEOVER_H */

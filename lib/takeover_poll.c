@@ -23,10 +23,14 @@ static inline uint32_t entries(const struct dvq_efa_cq *ring)
 
 /* ---- whose it is ------------------------------------------------------------------------ */
 
-/* QPs have gone or were reset: those that are no more leave the table */
+/*
+ * QPs have gone or were reset: those that are no more leave the table. The count moves before
+ * its destroyer returns; while the kernel does not yet say that a QP is gone, the next poll asks again.
+ */
 static void sweep(struct take_cq *cq, uint64_t now)
 {
 	struct dvq_qp_info info;
+	bool again = false;
 
 	for (uint32_t i = 0; i <= cq->row_mask; i++) {
 		struct take_row *row = &cq->rows[i];
@@ -35,10 +39,13 @@ static void sweep(struct take_cq *cq, uint64_t now)
 		if (!row->qp)
 			continue;
 		ret = take_query_qp(row->qp, &info);
-		if (ret == ENOENT || (!ret && info.uid != row->qp->info.uid))
+		if (ret ? take_tells_of_none(ret) : info.uid != row->qp->info.uid)
 			memset(row, 0, sizeof(*row));
+		else if (ret && ret != EIO)
+			again = true;
 	}
-	cq->seen = now;
+	if (!again)
+		cq->seen = now;
 }
 
 static inline void check_rows(struct take_cq *cq)
@@ -94,8 +101,9 @@ static uint32_t take_backlog(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t
 	if (n > cq->backlog_count)
 		n = cq->backlog_count;
 	memcpy(wc, cq->backlog + cq->backlog_first, n * sizeof(*wc));
-	cq->backlog_first += n;
 	cq->backlog_count -= n;
+	/* at its start again, or it would grow with all that ever was in it */
+	cq->backlog_first = cq->backlog_count ? cq->backlog_first + n : 0;
 	return n;
 }
 

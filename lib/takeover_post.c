@@ -57,10 +57,13 @@ static int look_for_reset(struct take_qp *taken, bool recv, uint64_t now)
 	struct take_cq *cq = recv ? taken->recv_cq : taken->send_cq;
 	uint32_t *resets = recv ? &taken->recv_resets : &taken->send_resets;
 	struct dvq_qp_info info;
-	int ret = 0;
+	int ret = take_query_qp(taken, &info);
 
-	if (take_query_qp(taken, &info) || info.uid != taken->info.uid)
-		return 0;	/* a device that is gone: it is posted to nobody */
+	/* unless device or QP is gone (then it is posted to nobody) it may have been reset */
+	if (ret && ret != EIO && !take_tells_of_none(ret))
+		return ret;
+	if (ret || info.uid != taken->info.uid)
+		return 0;
 	if (info.resets != *resets) {
 		/* completions of before are no more, and their ids go out again */
 		take_lock(&cq->lock);
