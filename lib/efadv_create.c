@@ -98,6 +98,12 @@ static bool shall_take(struct ibv_context *context)
 	return dvq_takeover_is_wanted(context) && dvq_efa_owner(context) == DVQ_OWNER_DVQ;
 }
 
+/* ... or must they be, since they complete where the library polls? */
+static bool must_take(const struct ibv_cq *send_cq, const struct ibv_cq *recv_cq)
+{
+	return dvq_takeover_has_cq(send_cq) || dvq_takeover_has_cq(recv_cq);
+}
+
 static uint32_t caps_of(struct ibv_context *context)
 {
 	struct efadv_device_attr attr;
@@ -128,7 +134,7 @@ DVQ_API struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *ibvpd, struct ibv_q
 	const struct dvq_stock *stock;
 	struct ibv_qp_init_attr copy;
 	struct ibv_qp *qp;
-	bool take;
+	bool must, take;
 	int ret;
 
 	dvq_borrow_reap();
@@ -140,9 +146,10 @@ DVQ_API struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *ibvpd, struct ibv_q
 	copy = *attr;
 	if (!fix_recv_cap(&copy.cap))
 		return fail(dvq_refuse(EINVAL, "more receive descriptors than a queue has"));
-	take = shall_take(ibvpd->context);
+	must = must_take(attr->send_cq, attr->recv_cq);
+	take = must || shall_take(ibvpd->context);
 	ret = take ? dvq_takeover_cqs(attr->send_cq, attr->recv_cq) : 0;
-	if (ret && dvq_takeover_is_forced(ibvpd->context))
+	if (ret && (must || dvq_takeover_is_forced(ibvpd->context)))
 		return fail(ret);
 	qp = stock->create_driver_qp(ibvpd, &copy, driver_qp_type);
 	if (!qp)
@@ -244,7 +251,8 @@ static struct ibv_qp *create_qp_and_take(struct ibv_context *context, const stru
 		return fail(ret);
 	ret = dvq_takeover_cqs(attr_ex->send_cq, attr_ex->recv_cq);
 	if (ret) {
-		if (beyond.ops || beyond.wr_flags || dvq_takeover_is_forced(context))
+		if (beyond.ops || beyond.wr_flags || dvq_takeover_is_forced(context) ||
+		    must_take(attr_ex->send_cq, attr_ex->recv_cq))
 			return fail(ret);
 		return create_qp(context, stock, attr_ex, *attr, &none);
 	}
@@ -276,7 +284,7 @@ DVQ_API struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ibvctx,
 	if (inlen < END_OF(struct efadv_qp_init_attr, driver_qp_type) ||
 	    !take_input(&attr, sizeof(attr), efa_attr, inlen) || attr.comp_mask || attr.reserved)
 		return bad_input("struct efadv_qp_init_attr");
-	take = shall_take(ibvctx);
+	take = must_take(attr_ex->send_cq, attr_ex->recv_cq) || shall_take(ibvctx);
 	lacks = lacks_qp_feature(stock, &attr, take);
 	if (!stock->create_qp_ex || lacks)
 		return too_old(stock, lacks ? lacks : "efadv_create_qp_ex()");

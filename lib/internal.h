@@ -199,8 +199,10 @@ bool dvq_takeover_is_forced(struct ibv_context *context);
  * tell
  */
 int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags);
-/* those of a QP that is about to be created; NULL is fine */
+/* those of a QP that is about to be created, both or neither; NULL is fine */
 int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq);
+/* it was taken over; NULL was not */
+bool dvq_takeover_has_cq(const struct ibv_cq *cq);
 
 enum dvq_takeover_need {
 	DVQ_TAKEOVER_IF_WANTED,	/* or a CQ of it is taken: then it must be */

@@ -41,9 +41,9 @@ static void enter(void)
 	pid_t before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
 
 	while (before != self) {
-		/* -1: another thread is at it */
-		if (before != -1 && __atomic_compare_exchange_n(&process, &before, -1, false,
-								__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		/* -self: another thread is at it, and it is not one of the parent that has none here */
+		if (before != -self && __atomic_compare_exchange_n(&process, &before, -self, false,
+								   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			if (before) {
 				pthread_mutex_init(&lock, NULL);
 				contexts = NULL;
@@ -122,12 +122,6 @@ static int query_cq_by_handle(const struct take_cq *cq, struct dvq_cq_info *info
 	return dvq_call_issue(&call, cq->context->identity.fd, DVQ_RDMA_DRIVER_EFA);
 }
 
-/* a removed device tells nothing more; its context is still open */
-static bool tells_of_none(int error)
-{
-	return error == ENOENT || error == EINVAL || error == EPROTONOSUPPORT;
-}
-
 static bool qp_is_gone(const struct take_qp *taken)
 {
 	struct dvq_qp_info info;
@@ -136,7 +130,7 @@ static bool qp_is_gone(const struct take_qp *taken)
 	if (!dvq_file_is_same(&taken->context->identity))
 		return true;
 	ret = take_query_qp(taken, &info);
-	return ret ? tells_of_none(ret) : info.uid != taken->info.uid;
+	return ret ? take_tells_of_none(ret) : info.uid != taken->info.uid;
 }
 
 static bool cq_is_gone(const struct take_cq *cq)
@@ -147,7 +141,7 @@ static bool cq_is_gone(const struct take_cq *cq)
 	if (!dvq_file_is_same(&cq->context->identity))
 		return true;
 	ret = query_cq_by_handle(cq, &info);
-	return ret ? tells_of_none(ret) : info.uid != cq->uid;
+	return ret ? take_tells_of_none(ret) : info.uid != cq->uid;
 }
 
 static void detach(struct take_cq *cq, const struct take_qp *taken)
@@ -598,14 +592,15 @@ static int fill_cq(struct ibv_cq *cq, struct take_cq *taken, uint32_t attached)
 	return taken->rows ? 0 : dvq_refuse(ENOMEM, "no memory");
 }
 
-static int take_cq_locked(struct ibv_cq *cq, struct take_context *context, uint32_t attached,
-			  struct take_cq **result)
+/* one that is ours already, or a new one that nobody sees before keep_cq() */
+static int find_cq(struct ibv_cq *cq, struct take_context *context, uint32_t attached,
+		   struct take_cq **result)
 {
-	struct take_cq *taken = take_cq_of(cq);
+	struct take_cq *taken = cq ? take_cq_of(cq) : NULL;
 	int ret;
 
 	*result = taken;
-	if (taken)
+	if (!cq || taken)
 		return 0;
 	taken = calloc(1, sizeof(*taken));
 	if (!taken)
@@ -616,27 +611,80 @@ static int take_cq_locked(struct ibv_cq *cq, struct take_context *context, uint3
 		free_cq(taken);
 		return ret;
 	}
-	taken->next = cqs;
-	cqs = taken;
-	take_cq_mark(cq, taken);
 	*result = taken;
 	return 0;
 }
 
+static void keep_cq(struct ibv_cq *cq, struct take_cq *taken)
+{
+	if (!cq || take_cq_of(cq) == taken)
+		return;
+	taken->next = cqs;
+	cqs = taken;
+	take_cq_mark(cq, taken);
+}
+
+static void drop_cq(const struct ibv_cq *cq, struct take_cq *taken)
+{
+	if (taken && take_cq_of(cq) != taken)
+		free_cq(taken);
+}
+
+/*
+ * The CQs of a QP. Both are taken or neither: what is polled here and posted to by the provider,
+ * or the other way round, never completes.
+ */
+struct pair {
+	struct ibv_cq *send_cq, *recv_cq;	/* either may be NULL, before there is a QP */
+	struct take_cq *send, *recv;
+};
+
+static void keep_pair(const struct pair *pair)
+{
+	keep_cq(pair->send_cq, pair->send);
+	keep_cq(pair->recv_cq, pair->recv);
+}
+
+static void drop_pair(const struct pair *pair)
+{
+	if (pair->recv != pair->send)
+		drop_cq(pair->recv_cq, pair->recv);
+	drop_cq(pair->send_cq, pair->send);
+}
+
+/* @attached: times that the kernel may count a user of each; then keep_pair() or drop_pair() */
+static int find_pair(struct pair *pair, struct take_context *context, uint32_t attached)
+{
+	int ret;
+
+	ret = find_cq(pair->send_cq, context, attached, &pair->send);
+	if (ret)
+		return ret;
+	if (pair->recv_cq == pair->send_cq) {
+		pair->recv = pair->send;
+		return 0;
+	}
+	ret = find_cq(pair->recv_cq, context, attached, &pair->recv);
+	if (ret)
+		drop_cq(pair->send_cq, pair->send);
+	return ret;
+}
+
 int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags)
 {
+	struct pair pair = { .send_cq = cq };
 	struct take_context *context;
-	struct take_cq *taken;
 	int ret;
 
 	dvq_takeover_reap(true);
 	enter();
 	ret = take_context_locked(cq->context, &context);
 	if (!ret)
-		ret = take_cq_locked(cq, context, 0, &taken);
+		ret = find_pair(&pair, context, 0);
 	if (!ret) {
-		taken->wants_sgid = wc_flags & EFADV_WC_EX_WITH_SGID;
-		taken->wants_unsolicited = wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
+		pair.send->wants_sgid = wc_flags & EFADV_WC_EX_WITH_SGID;
+		pair.send->wants_unsolicited = wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
+		keep_pair(&pair);
 	}
 	leave();
 	return ret;
@@ -645,13 +693,27 @@ int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags)
 /* before a QP is created on them: neither has another user, and both are ours from now on */
 int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
 {
-	int ret = 0;
+	struct pair pair = { .send_cq = send_cq, .recv_cq = recv_cq };
+	const struct ibv_cq *any = send_cq ? send_cq : recv_cq;
+	struct take_context *context;
+	int ret;
 
-	if (send_cq && !take_cq_of(send_cq))
-		ret = dvq_takeover_cq(send_cq, 0);
-	if (!ret && recv_cq && !take_cq_of(recv_cq))
-		ret = dvq_takeover_cq(recv_cq, 0);
+	if (!any)
+		return 0;
+	dvq_takeover_reap(true);
+	enter();
+	ret = take_context_locked(any->context, &context);
+	if (!ret)
+		ret = find_pair(&pair, context, 0);
+	if (!ret)
+		keep_pair(&pair);
+	leave();
 	return ret;
+}
+
+bool dvq_takeover_has_cq(const struct ibv_cq *cq)
+{
+	return cq && take_cq_of(cq);
 }
 
 /* ---- taking a QP ----------------------------------------------------------------------------------------- */
@@ -758,6 +820,9 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 
 	take_lock(&cq->lock);
 	row = &cq->rows[taken->info.qp_num & cq->row_mask];
+	/* another one of the same number is gone, also where its destroyer has not returned yet */
+	if (row->qp && row->qp != taken && row->qp_num == taken->info.qp_num)
+		memset(row, 0, sizeof(*row));
 	if (row->qp && row->qp != taken) {
 		ret = EBUSY;
 	} else {
@@ -773,55 +838,62 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 	return ret ? dvq_refuse(ret, "two QPs with the same low bits of their number") : 0;
 }
 
-static int attach(struct take_qp *taken, struct take_cq *send_cq, struct take_cq *recv_cq)
+static int attach(struct take_qp *taken, const struct pair *pair)
 {
 	int ret;
 
-	taken->send_cq = send_cq;
-	taken->recv_cq = recv_cq;
-	ret = attach_side(send_cq, taken, false);
-	return ret ? ret : attach_side(recv_cq, taken, true);
+	taken->send_cq = pair->send;
+	taken->recv_cq = pair->recv;
+	ret = attach_side(pair->send, taken, false);
+	return ret ? ret : attach_side(pair->recv, taken, true);
 }
 
-static int take_cqs_locked(struct ibv_qp *qp, struct take_context *context,
-			   struct take_cq **send_cq, struct take_cq **recv_cq)
+/* nobody sees it before it is marked */
+static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct pair *pair,
+		  uint16_t flags, struct take_qp **result)
 {
-	const uint32_t own = qp->send_cq == qp->recv_cq ? 2 : 1;
+	struct take_qp *taken = calloc(1, sizeof(*taken));
 	int ret;
 
-	if (!qp->send_cq || !qp->recv_cq)
-		return dvq_refuse(EINVAL, "the QP has no CQ");
-	ret = take_cq_locked(qp->send_cq, context, own, send_cq);
-	return ret ? ret : take_cq_locked(qp->recv_cq, context, own, recv_cq);
-}
-
-static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool hints)
-{
-	struct take_cq *send_cq, *recv_cq;
-	struct take_context *context;
-	struct take_qp *taken;
-	int ret;
-
-	if (take_qp_of(qp))
-		return 0;
-	ret = take_context_locked(qp->context, &context);
-	if (!ret)
-		ret = take_cqs_locked(qp, context, &send_cq, &recv_cq);
-	if (ret)
-		return ret;
-	taken = calloc(1, sizeof(*taken));
 	if (!taken)
 		return dvq_refuse(ENOMEM, "no memory");
 	taken->qp = qp;
 	taken->context = context;
-	taken->hints = hints;
 	ret = fill_qp(taken, flags);
 	if (!ret)
-		ret = attach(taken, send_cq, recv_cq);
+		ret = attach(taken, pair);
 	if (ret) {
 		free_qp(taken);
 		return ret;
 	}
+	*result = taken;
+	return 0;
+}
+
+/* The QP and its CQs, or nothing: whoever is told no goes on with the provider. */
+static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool hints)
+{
+	struct pair pair = { .send_cq = qp->send_cq, .recv_cq = qp->recv_cq };
+	struct take_context *context;
+	struct take_qp *taken = NULL;
+	int ret;
+
+	if (take_qp_of(qp))
+		return 0;
+	if (!qp->send_cq || !qp->recv_cq)
+		return dvq_refuse(EINVAL, "the QP has no CQ");
+	ret = take_context_locked(qp->context, &context);
+	if (!ret)
+		ret = find_pair(&pair, context, qp->send_cq == qp->recv_cq ? 2 : 1);
+	if (ret)
+		return ret;
+	ret = new_qp(qp, context, &pair, flags, &taken);
+	if (ret) {
+		drop_pair(&pair);
+		return ret;
+	}
+	taken->hints = hints;
+	keep_pair(&pair);
 	taken->next = qps;
 	qps = taken;
 	take_qp_mark(qp, taken, ops);
@@ -897,6 +969,10 @@ DVQ_API int dvq_efa_take_over(struct ibv_qp *qp)
 	dvq_borrow_reap();
 	if (!qp)
 		return dvq_refuse(EINVAL, "an argument is NULL");
+	/* what a QP of others is followed by is not ours to look at */
+	if (!dvq_is_efa(qp->context))
+		return dvq_refuse(EOPNOTSUPP, "%s: not an EFA adapter",
+				  ibv_get_device_name(qp->context->device));
 	if (take_qp_of(qp))
 		return 0;
 	if (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT)
@@ -916,5 +992,5 @@ DVQ_API int dvq_efa_take_over(struct ibv_qp *qp)
 
 DVQ_API int dvq_efa_is_taken_over(struct ibv_qp *qp)
 {
-	return qp && take_qp_of(qp);
+	return qp && dvq_is_efa(qp->context) && take_qp_of(qp);
 }

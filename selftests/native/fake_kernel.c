@@ -75,6 +75,8 @@ static int query_qp(struct ib_uverbs_ioctl_hdr *hdr)
 	qp = &fake_kernel.qps[handle];
 	if (!qp->exists)
 		return ENOENT;
+	if (qp->error)
+		return qp->error;
 	ret = PUT(hdr, DVQ_ATTR_QUERY_QP_INFO, qp->info);
 	if (!ret)
 		ret = PUT(hdr, DVQ_ATTR_QUERY_QP_SQ, qp->sq);

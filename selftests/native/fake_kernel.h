@@ -28,6 +28,7 @@ enum fake_driver {
 
 struct fake_qp {
 	bool exists;
+	int error;			/* what it answers; 0: the truth */
 	struct dvq_qp_info info;
 	struct dvq_wq_info sq, rq;
 };

@@ -16,6 +16,7 @@
 #include "fake_kernel.h"
 #include "internal.h"
 #include "stock/stock.h"
+#include "takeover.h"
 #include "tap.h"
 
 #define SEND_LIMIT	260
@@ -239,8 +240,52 @@ TEST(what_the_provider_has_used)
 	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
 	s.file[fake_kernel.qps[1].rq.ring_key + 8] = 0;
 	CHECK(s.qp.ex.wr_start == NULL);
+	/* who was told no goes on with the provider, polling too */
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 222);
 	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
 	end_scene();
+}
+
+/* a second CQ, at handle 2, with a ring of its own; @qps: users of it that the kernel counts */
+static void set_other_cq(struct ibv_cq_ex *other, uint32_t qps)
+{
+	*other = (struct ibv_cq_ex){ .context = s.context, .handle = 2 };
+	fake_kernel.cqs[2] = fake_kernel.cqs[1];
+	fake_kernel.cqs[2].info.uid = 202;
+	fake_kernel.cqs[2].info.qps = qps;
+	fake_kernel.cqs[2].info.ring_key = 0x50000;
+}
+
+TEST(both_cqs_or_neither)
+{
+	struct ibv_cq_ex other;
+
+	set_scene(65);
+	set_other_cq(&other, 2);
+	fake_kernel.cqs[1].info.qps = 1;
+	s.qp.ex.qp_base.recv_cq = ibv_cq_ex_to_cq(&other);
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 222);
+	fake_kernel.cqs[2].info.qps = 1;
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 0);
+	CHECK_EQ(ibv_poll_cq(ibv_cq_ex_to_cq(&other), 1, &(struct ibv_wc){}), 0);
+	fake_kernel.cqs[2].exists = false;
+	end_scene();
+}
+
+/* of another provider: its QP may end where the verbs' does */
+TEST(qp_of_another_adapter)
+{
+	struct ibv_context *context = fake_open(FAKE_OTHER);
+	struct ibv_qp *qp = calloc(1, sizeof(*qp));
+
+	REQUIRE(qp);
+	qp->context = context;
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 0);
+	CHECK_EQ(dvq_efa_take_over(qp), EOPNOTSUPP);
+	free(qp);
+	fake_close(context);
 }
 
 TEST(a_kernel_that_counts_nothing)
@@ -326,6 +371,91 @@ TEST(create_qp_ex_that_the_provider_can_do)
 	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
 	free(qp);
 	unsetenv("DVQ_DATAPATH");
+	end_scene();
+}
+
+static struct ibv_qp *create_qp_on(struct ibv_cq_ex *send_cq, struct ibv_cq_ex *recv_cq)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_DRIVER,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND, .pd = &s.pd,
+		.send_cq = ibv_cq_ex_to_cq(send_cq), .recv_cq = ibv_cq_ex_to_cq(recv_cq),
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct efadv_qp_init_attr efa = {};
+
+	return efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
+}
+
+/* the receive CQ is the provider's already; so is a new QP on it, and its other CQ */
+TEST(create_qp_ex_on_a_cq_that_is_used)
+{
+	struct ibv_cq_ex other;
+	struct ibv_qp *qp;
+
+	set_scene(44);
+	set_other_cq(&other, 1);
+	fake_kernel.cqs[1].info.qps = 0;
+	qp = create_qp_on(&s.cq.ex, &other);
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 222);
+	free(qp);
+	/* one that is ours leaves no choice */
+	fake_kernel.cqs[1].info.qps = 2;
+	take();
+	errno = 0;
+	CHECK(!create_qp_on(&s.cq.ex, &other) && errno == EBUSY);
+	fake_kernel.cqs[2].exists = false;
+	end_scene();
+}
+
+/* also where the provider could do all of it */
+TEST(create_qp_ex_on_a_cq_that_is_ours)
+{
+	struct ibv_qp *qp;
+
+	set_scene(65);
+	take();
+	fake_kernel.qps[1].info.uid = 999;
+	changes()->qps++;
+	qp = create_qp_on(&s.cq.ex, &s.cq.ex);
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
+	free(qp);
+	end_scene();
+}
+
+/* The device gives the number of a QP away before the call returns that destroys it. */
+TEST(number_of_a_qp_that_is_being_destroyed)
+{
+	struct ibv_qp_ex again;
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	again = s.qp.ex;
+	again.wr_start = NULL;
+	again.qp_base.handle = 2;
+	again.qp_base.state = IBV_QPS_RESET;
+	fake_kernel.qps[2] = fake_kernel.qps[1];
+	fake_kernel.qps[2].info.uid = 202;
+	fake_kernel.qps[1].error = EBUSY;
+	changes()->qps++;
+	CHECK_EQ(dvq_efa_take_over(&again.qp_base), 0);
+	fake_kernel.qps[1].exists = false;
+	again.qp_base.state = IBV_QPS_RTS;
+	ibv_wr_start(&again);
+	again.wr_id = 70;
+	again.wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(&again);
+	ibv_wr_set_ud_addr(&again, &s.ah, 77, 0x1234);
+	CHECK_EQ(ibv_wr_complete(&again), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 70);
+	fake_kernel.qps[2].exists = false;
 	end_scene();
 }
 
@@ -478,6 +608,38 @@ TEST(f22_f23_completions_of_a_qp_that_is_gone)
 	end_scene();
 }
 
+/* the handle is one of an object of another kind now */
+TEST(f22_f23_handle_of_another_kind)
+{
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	fake_kernel.qps[1].error = EINVAL;
+	changes()->qps++;
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	end_scene();
+}
+
+/* polled while another thread destroys the QP, and afterwards */
+TEST(f22_f23_qp_that_is_being_destroyed)
+{
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	fake_kernel.qps[1].error = EBUSY;
+	changes()->qps++;
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	fake_kernel.qps[1].exists = false;
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	end_scene();
+}
+
 TEST(extended_poll)
 {
 	struct ibv_poll_cq_attr attr = {};
@@ -603,6 +765,49 @@ TEST(reset_between_posts)
 	complete(id_of(9), 0, SENT, 55, 0);
 	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
 	CHECK_EQ(wc[0].wr_id, 109);
+	end_scene();
+}
+
+/* another QP of the CQ is reset again and again; what was set aside for that does not pile up */
+TEST(resets_beside_completions)
+{
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 1000; i++) {
+		CHECK_EQ(send_one(i), 0);
+		complete(id_of(i % 64), 0, SENT, 55, 0);
+		fake_kernel.qps[1].info.resets++;
+		changes()->qps++;
+		/* of the other queue nothing is forgotten */
+		CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &(struct ibv_recv_wr){
+			.sg_list = &(struct ibv_sge){ .length = 1 }, .num_sge = 1,
+		}, &(struct ibv_recv_wr *){ NULL }), 0);
+		CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+		CHECK_EQ(wc.wr_id, i);
+		fake_kernel.qps[1].info.resets = 0;
+		take_qp_of(&s.qp.ex.qp_base)->recv_resets = 0;
+	}
+	CHECK(take_cq_of(cq())->backlog_size <= 64);
+	end_scene();
+}
+
+/* the kernel cannot tell now whether there was one */
+TEST(reset_that_is_not_told)
+{
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	changes()->qps++;
+	fake_kernel.qps[1].error = ENOMEM;
+	CHECK_EQ(send_one(2), ENOMEM);
+	/* a device that was removed is posted to as ever, and nobody gets it */
+	fake_kernel.qps[1].error = EIO;
+	CHECK_EQ(send_one(3), 0);
+	fake_kernel.qps[1].error = 0;
+	CHECK_EQ(send_one(4), 0);
+	CHECK_EQ(sends_rung(), 3);
 	end_scene();
 }
 
