@@ -35,7 +35,7 @@ static struct take_qp *qps;
  */
 static pid_t process;
 
-static void enter(void)
+static void see_process(void)
 {
 	const pid_t self = getpid();
 	pid_t before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
@@ -54,7 +54,19 @@ static void enter(void)
 		}
 		before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
 	}
+}
+
+static void enter(void)
+{
+	see_process();
 	pthread_mutex_lock(&lock);
+}
+
+/* for what can wait for the next call */
+static bool try_enter(void)
+{
+	see_process();
+	return !pthread_mutex_trylock(&lock);
 }
 
 static void leave(void)
@@ -144,23 +156,34 @@ static bool cq_is_gone(const struct take_cq *cq)
 	return ret ? take_tells_of_none(ret) : info.uid != cq->uid;
 }
 
-static void detach(struct take_cq *cq, const struct take_qp *taken)
+/*
+ * False: it is being polled. That is not waited for: in a block of polling a program may make calls that
+ * wait for what we hold.
+ */
+static bool detach(struct take_cq *cq, const struct take_qp *taken)
 {
+	const bool held = take_cq_is_held(cq);
 	struct take_row *row;
 
-	take_lock(&cq->lock);
+	if (!held && !take_try_lock(&cq->lock))
+		return false;
 	row = &cq->rows[taken->info.qp_num & cq->row_mask];
 	if (row->qp == taken)
 		memset(row, 0, sizeof(*row));
-	take_unlock(&cq->lock);
+	if (!held)
+		take_unlock(&cq->lock);
+	return true;
 }
 
+static bool is_detached(const struct take_qp *taken)
+{
+	return (!taken->send_cq || detach(taken->send_cq, taken)) &&
+	       (!taken->recv_cq || detach(taken->recv_cq, taken));
+}
+
+/* no CQ knows it */
 static void free_qp(struct take_qp *taken)
 {
-	if (taken->send_cq)
-		detach(taken->send_cq, taken);
-	if (taken->recv_cq)
-		detach(taken->recv_cq, taken);
 	take_pool_drop(&taken->sends);
 	take_pool_drop(&taken->receives);
 	free((void *)(uintptr_t)taken->sq.stage);
@@ -195,6 +218,9 @@ static void free_context(struct take_context *context)
 	free(context);
 }
 
+/* there is more to reap than could be */
+static bool unreaped;
+
 /* QPs first: a CQ is not destroyed before its QPs are, and theirs is the way to it */
 static void reap_locked(void)
 {
@@ -202,6 +228,7 @@ static void reap_locked(void)
 	struct take_qp **qp = &qps;
 	struct take_cq **cq = &cqs;
 
+	unreaped = false;
 	while (*qp) {
 		struct take_qp *this = *qp;
 
@@ -209,10 +236,15 @@ static void reap_locked(void)
 			qp = &this->next;
 			continue;
 		}
+		if (!is_detached(this)) {
+			unreaped = true;
+			qp = &this->next;
+			continue;
+		}
 		*qp = this->next;
 		free_qp(this);
 	}
-	while (*cq) {
+	while (*cq && !unreaped) {
 		struct take_cq *this = *cq;
 
 		if (!cq_is_gone(this)) {
@@ -238,7 +270,7 @@ static void reap_locked(void)
 static bool has_moved(void)
 {
 	struct take_context *context;
-	bool moved = false;
+	bool moved = unreaped;
 
 	for (context = contexts; context; context = context->next) {
 		if (!dvq_file_is_same(&context->identity)) {
@@ -256,7 +288,10 @@ void dvq_takeover_reap(bool all)
 	/* also in a child, whose parent has some */
 	if (!__atomic_load_n(&contexts, __ATOMIC_RELAXED))
 		return;
-	enter();
+	if (!all && !try_enter())
+		return;
+	if (all)
+		enter();
 	if (has_moved() || all)
 		reap_locked();
 	leave();
@@ -815,10 +850,12 @@ static int fill_qp(struct take_qp *taken, uint16_t flags)
 
 static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 {
+	const bool held = take_cq_is_held(cq);
 	struct take_row *row;
 	int ret = 0;
 
-	take_lock(&cq->lock);
+	if (!held)
+		take_lock(&cq->lock);
 	row = &cq->rows[taken->info.qp_num & cq->row_mask];
 	/* another one of the same number is gone, also where its destroyer has not returned yet */
 	if (row->qp && row->qp != taken && row->qp_num == taken->info.qp_num)
@@ -834,7 +871,8 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 		else
 			row->send = &taken->sends;
 	}
-	take_unlock(&cq->lock);
+	if (!held)
+		take_unlock(&cq->lock);
 	return ret ? dvq_refuse(ret, "two QPs with the same low bits of their number") : 0;
 }
 
@@ -863,6 +901,8 @@ static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct 
 	if (!ret)
 		ret = attach(taken, pair);
 	if (ret) {
+		while (!is_detached(taken))
+			sched_yield();
 		free_qp(taken);
 		return ret;
 	}

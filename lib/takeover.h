@@ -11,6 +11,7 @@
 #define DVQ_LIB_TAKEOVER_H
 
 #include <infiniband/efadv.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include "internal.h"
@@ -28,11 +29,16 @@ struct take_lock {
 #define TAKE_RELAX()	__asm__ volatile("yield")
 #endif
 
+static inline bool take_try_lock(struct take_lock *lock)
+{
+	return !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
+}
+
 static inline void take_lock(struct take_lock *lock)
 {
 	unsigned int turns = 0;
 
-	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE)) {
+	while (!take_try_lock(lock)) {
 		while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED)) {
 			TAKE_RELAX();
 			if (++turns % 1024 == 0)
@@ -213,12 +219,14 @@ struct take_row {
 /**
  * struct take_cq - a CQ that the library polls
  * @efadv: what efadv_cq_from_ibv_cq_ex() gives
- * @lock: protects all that follows up to @backlog_size
+ * @lock: protects all that follows up to @backlog_size; from ibv_start_poll() on held until the block
+ *	ends
  * @ring: the ring
  * @rows: by the low bits of a QP number
  * @row_mask: how many there are - 1
  * @seen: count of changes when the rows were right
  * @current: the completion of an open block of polling
+ * @poller: the thread whose block it is, 0: none's
  * @unrung: entries were taken since the last doorbell
  * @armed: there was an arm since the beginning
  * @arrived: entries that there had ever been at the last arm
@@ -236,6 +244,7 @@ struct take_cq {
 	uint32_t row_mask;
 	uint64_t seen;
 	struct dvq_efa_wc current;
+	uintptr_t poller;
 	bool unrung;
 	bool armed;
 	uint32_t arrived;
@@ -248,6 +257,20 @@ struct take_cq {
 	bool wants_sgid, wants_unsolicited;
 	struct take_cq *next;
 };
+
+/*
+ * The caller has the lock already: it is between ibv_start_poll() and ibv_end_poll(), where a program
+ * may post, and make other calls of the library.
+ */
+static inline bool take_cq_is_held(const struct take_cq *cq)
+{
+	return __atomic_load_n(&cq->poller, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
+}
+
+static inline void take_cq_set_poller(struct take_cq *cq, uintptr_t poller)
+{
+	__atomic_store_n(&cq->poller, poller, __ATOMIC_RELAXED);
+}
 
 /*
  * Marks. An object is ours if a function pointer of it is; it is ours no more once the

@@ -256,6 +256,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 	struct take_cq *cq = take_cq_here(ex);
 
 	ring_doorbell(cq);
+	take_cq_set_poller(cq, 0);
 	take_unlock(&cq->lock);
 }
 
@@ -273,6 +274,8 @@ int take_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	ret = step(ex, cq);
 	if (ret)
 		end_poll(ex);
+	else
+		take_cq_set_poller(cq, (uintptr_t)pthread_self());
 	return ret;
 }
 

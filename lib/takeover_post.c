@@ -65,14 +65,18 @@ static int look_for_reset(struct take_qp *taken, bool recv, uint64_t now)
 	if (ret || info.uid != taken->info.uid)
 		return 0;
 	if (info.resets != *resets) {
+		const bool held = take_cq_is_held(cq);
+
 		/* completions of before are no more, and their ids go out again */
-		take_lock(&cq->lock);
+		if (!held)
+			take_lock(&cq->lock);
 		ret = take_cq_forget(cq, taken, recv);
 		if (!ret && recv)
 			restart_rq(taken);
 		else if (!ret)
 			restart_sq(taken);
-		take_unlock(&cq->lock);
+		if (!held)
+			take_unlock(&cq->lock);
 	}
 	if (ret)
 		return ret;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <dvq/dvq.h>
 #include <infiniband/efadv.h>
@@ -668,6 +669,89 @@ TEST(extended_poll)
 	CHECK_EQ(efadv_wc_read_sgid(efadv_cq_from_ibv_cq_ex(&s.cq.ex), &(union ibv_gid){}), -EOPNOTSUPP);
 	CHECK_EQ(doorbell(&(struct dvq_wq_info){ .db_key = fake_kernel.cqs[1].info.db_key,
 						 .db_offset = fake_kernel.cqs[1].info.db_offset }), 2);
+	end_scene();
+}
+
+/* a block of polling, with a completion in it */
+static void open_block(void)
+{
+	CHECK_EQ(send_one(1), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_start_poll(&s.cq.ex, &(struct ibv_poll_cq_attr){}), 0);
+}
+
+static void lose_qp(void)
+{
+	fake_kernel.qps[1].exists = false;
+	changes()->qps++;
+}
+
+/* who would wait for himself never returns */
+#define MINUTE	60
+
+TEST(calls_in_a_block_of_polling)
+{
+	set_scene(65);
+	take();
+	alarm(MINUTE);
+	open_block();
+	/* the QP is reset and comes back to RTS */
+	fake_kernel.qps[1].info.resets++;
+	changes()->qps++;
+	CHECK_EQ(send_one(2), 0);
+	CHECK_EQ(ibv_next_poll(&s.cq.ex), ENOENT);
+	ibv_end_poll(&s.cq.ex);
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 1);
+	end_scene();
+
+	/* it goes, and the next call of the library forgets it */
+	set_scene(65);
+	take();
+	open_block();
+	lose_qp();
+	efadv_query_device(NULL, NULL, 0);
+	CHECK_EQ(ibv_next_poll(&s.cq.ex), ENOENT);
+	ibv_end_poll(&s.cq.ex);
+	alarm(0);
+	end_scene();
+}
+
+static int pipes[2][2];
+
+static void *poll_slowly(void *unused)
+{
+	char byte = 0;
+
+	open_block();
+	CHECK_EQ(write(pipes[0][1], &byte, 1), 1);
+	CHECK_EQ(read(pipes[1][0], &byte, 1), 1);
+	ibv_end_poll(&s.cq.ex);
+	return unused;
+}
+
+/* a QP goes while another thread is in a block */
+TEST(block_of_another_thread)
+{
+	pthread_t thread;
+	char byte = 0;
+
+	set_scene(65);
+	take();
+	alarm(MINUTE);
+	REQUIRE(!pipe(pipes[0]) && !pipe(pipes[1]));
+	REQUIRE(!pthread_create(&thread, NULL, poll_slowly, NULL));
+	CHECK_EQ(read(pipes[0][0], &byte, 1), 1);
+	lose_qp();
+	efadv_query_device(NULL, NULL, 0);
+	CHECK(take_cq_of(cq())->rows[55].qp);
+	CHECK_EQ(write(pipes[1][1], &byte, 1), 1);
+	pthread_join(thread, NULL);
+	efadv_query_device(NULL, NULL, 0);
+	CHECK(!take_cq_of(cq())->rows[55].qp);
+	alarm(0);
+	for (int i = 0; i < 4; i++)
+		close(pipes[i / 2][i % 2]);
 	end_scene();
 }
 
