@@ -98,6 +98,11 @@ static int end_init(struct end *end, struct ib_device *dev, unsigned int pd_flag
 	if (!end->buf)
 		return -ENOMEM;
 	end->dma = ib_dma_map_single(dev, end->buf, BUFFER, DMA_BIDIRECTIONAL);
+	if (ib_dma_mapping_error(dev, end->dma)) {
+		kfree(end->buf);
+		end->buf = NULL;
+		return -ENOMEM;
+	}
 	end->pd = ib_alloc_pd(dev, pd_flags);
 	if (IS_ERR(end->pd))
 		return PTR_ERR(end->pd);
