@@ -180,6 +180,7 @@ endef
 uninstall: $(if $(DESTDIR),,root)
 	rm -f $(foreach name,dvq dvq_efa dvq_ionic,$(DESTDIR)/lib/modules/$(release)/updates/$(name).ko \
 		$(DESTDIR)/lib/modules/$(release)/updates/$(name).ko.*)
+	rmdir $(DESTDIR)/lib/modules/$(release)/updates 2> /dev/null || true	# unless others have modules there
 	rm -f $(DESTDIR)$(modprobedir)/dvq_efa.conf $(DESTDIR)$(modprobedir)/dvq_ionic.conf
 	$(in_tools) uninstall
 	$(in_lib) uninstall
