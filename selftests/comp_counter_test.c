@@ -236,8 +236,8 @@ EFA_TEST(the_device_refuses)
 {
 	const struct endpoint_options options = { .state = ENDPOINT_RESET };
 	struct counter_attach attr = { .op_mask = OP_SEND };
+	struct counter *counter, *other;
 	struct endpoint *endpoint;
-	struct counter *counter;
 
 	need_counters();
 	for (int nth = 1; nth <= 2; nth++) {
@@ -256,14 +256,18 @@ EFA_TEST(the_device_refuses)
 	CHECK_EQ(endpoint_destroy(endpoint), 0);
 	model_ask(self->model, "inject op=destroy_counter action=fail status=7");
 	CHECK_EQ(verbs.destroy(counter), EBUSY);
-	/* half of it is gone, and may be somebody else's now */
+	/* half of it is gone, and is somebody else's now */
 	model_ask(self->model, "inject op=destroy_counter nth=2 action=fail status=7");
 	CHECK_EQ(verbs.destroy(counter), EBUSY);
 	CHECK_EQ(live(), 1);
+	other = counter_new(self);
 	CHECK_EQ(verbs.set_err(counter, 1), EINVAL);
+	expect(other, 0, 0);
 	endpoint = endpoint_new(self, &options);
 	CHECK_EQ(verbs.attach(endpoint->qp, counter, &attr), EINVAL);
 	CHECK_EQ(verbs.destroy(counter), 0);
+	CHECK_EQ(live(), 2);
+	CHECK_EQ(verbs.destroy(other), 0);
 	CHECK_EQ(live(), 0);
 	CHECK_EQ(endpoint_destroy(endpoint), 0);
 }
