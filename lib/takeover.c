@@ -22,7 +22,10 @@
 #define MIN_ROWS	256
 #define MAX_ROWS	65536
 
-/* protects the lists; taken before the lock of a CQ, never by who posts or polls */
+/*
+ * Protects the lists. Taken before the lock of a CQ, and not by who posts or polls, but for the first
+ * post to a QP that was not seen being created.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct take_context *contexts;
 static struct take_cq *cqs;
@@ -41,9 +44,10 @@ static void see_process(void)
 	pid_t before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
 
 	while (before != self) {
-		/* -self: another thread is at it, and it is not one of the parent that has none here */
-		if (before != -self && __atomic_compare_exchange_n(&process, &before, -self, false,
-								   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+		/* -self: another thread is at it, and not one that only the parent has */
+		if (before != -self &&
+		    __atomic_compare_exchange_n(&process, &before, -self, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			if (before) {
 				pthread_mutex_init(&lock, NULL);
 				contexts = NULL;
@@ -157,8 +161,8 @@ static bool cq_is_gone(const struct take_cq *cq)
 }
 
 /*
- * False: it is being polled. That is not waited for: in a block of polling a program may make calls that
- * wait for what we hold.
+ * False: it is being polled. That is not waited for: in a block of polling a program may make
+ * calls that wait for what we hold.
  */
 static bool detach(struct take_cq *cq, const struct take_qp *taken)
 {
@@ -857,8 +861,12 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 	if (!held)
 		take_lock(&cq->lock);
 	row = &cq->rows[taken->info.qp_num & cq->row_mask];
-	/* another one of the same number is gone, also where its destroyer has not returned yet */
-	if (row->qp && row->qp != taken && row->qp_num == taken->info.qp_num)
+	/*
+	 * Another one of the same number is gone, also where its destroyer has not returned yet. So may
+	 * be one of which it could not be said to the CQ so far.
+	 */
+	if (row->qp && row->qp != taken &&
+	    (row->qp_num == taken->info.qp_num || qp_is_gone(row->qp)))
 		memset(row, 0, sizeof(*row));
 	if (row->qp && row->qp != taken) {
 		ret = EBUSY;

@@ -219,8 +219,8 @@ struct take_row {
 /**
  * struct take_cq - a CQ that the library polls
  * @efadv: what efadv_cq_from_ibv_cq_ex() gives
- * @lock: protects all that follows up to @backlog_size; from ibv_start_poll() on held until the block
- *	ends
+ * @lock: protects all that follows up to @backlog_size; from ibv_start_poll() on held until the
+ *	block ends
  * @ring: the ring
  * @rows: by the low bits of a QP number
  * @row_mask: how many there are - 1
@@ -259,8 +259,8 @@ struct take_cq {
 };
 
 /*
- * The caller has the lock already: it is between ibv_start_poll() and ibv_end_poll(), where a program
- * may post, and make other calls of the library.
+ * The caller has the lock already: it is between ibv_start_poll() and ibv_end_poll(), where a
+ * program may post, and make other calls of the library.
  */
 static inline bool take_cq_is_held(const struct take_cq *cq)
 {
@@ -382,9 +382,9 @@ int take_post_recv(struct take_qp *taken, struct ibv_recv_wr *wr, struct ibv_rec
 int take_query_qp(const struct take_qp *taken, struct dvq_qp_info *info);
 
 /*
- * That query, or one of a CQ, failed since there is none: a handle of nobody, or by now of an object of
- * another kind. EBUSY is a destroyer that has not returned yet; EIO a removed device, which tells
- * nothing more although its context is still open.
+ * That query, or one of a CQ, failed since there is none: a handle of nobody, or by now of an
+ * object of another kind. EBUSY is a destroyer that has not returned yet; EIO a removed device,
+ * which tells nothing more although its context is still open.
  */
 static inline bool take_tells_of_none(int error)
 {

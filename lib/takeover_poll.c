@@ -24,8 +24,8 @@ static inline uint32_t entries(const struct dvq_efa_cq *ring)
 /* ---- whose it is ------------------------------------------------------------------------ */
 
 /*
- * QPs have gone or were reset: those that are no more leave the table. The count moves before
- * its destroyer returns; while the kernel does not yet say that a QP is gone, the next poll asks again.
+ * QPs have gone or were reset: those that are no more leave the table. The count moves before the
+ * destroyer returns; while the kernel does not yet say that a QP is gone, the next poll asks again.
  */
 static void sweep(struct take_cq *cq, uint64_t now)
 {

@@ -23,6 +23,8 @@
 #define SEND_LIMIT	260
 #define POLL_LIMIT	165
 
+#define MINUTE	60	/* until a test that waits for itself is ended */
+
 #define GUARD	0x5a	/* behind what rdma-core 44 has of a QP */
 
 /* objects of a provider, with what must not be written behind them */
@@ -460,6 +462,45 @@ TEST(number_of_a_qp_that_is_being_destroyed)
 	end_scene();
 }
 
+/* the block of polling of another thread, which ends once the kernel has been asked for both QPs */
+static void *poll_until_asked(void *before)
+{
+	while (__atomic_load_n(&fake_kernel.calls, __ATOMIC_ACQUIRE) < *(unsigned int *)before + 2)
+		sched_yield();
+	take_unlock(&take_cq_of(cq())->lock);
+	return NULL;
+}
+
+/* gone, and the CQ could not be told while it was polled; another QP has its low bits */
+TEST(number_that_shares_a_row_with_one_that_is_gone)
+{
+	unsigned int before;
+	struct ibv_qp_ex again;
+	pthread_t thread;
+
+	set_scene(65);
+	take();
+	again = s.qp.ex;
+	again.wr_start = NULL;
+	again.qp_base.handle = 2;
+	again.qp_base.state = IBV_QPS_RESET;
+	fake_kernel.qps[2] = fake_kernel.qps[1];
+	fake_kernel.qps[2].info.uid = 202;
+	fake_kernel.qps[2].info.qp_num = again.qp_base.qp_num = 55 + 256;
+	CHECK_EQ(dvq_efa_take_over(&again.qp_base), EBUSY);
+	fake_kernel.qps[1].exists = false;
+	alarm(MINUTE);
+	CHECK(take_try_lock(&take_cq_of(cq())->lock));
+	before = fake_kernel.calls;
+	REQUIRE(!pthread_create(&thread, NULL, poll_until_asked, &before));
+	CHECK_EQ(dvq_takeover_qp(&again.qp_base, 0, NULL, DVQ_TAKEOVER_MUST), 0);
+	pthread_join(thread, NULL);
+	alarm(0);
+	CHECK_EQ(take_cq_of(cq())->rows[55].qp->handle, 2);
+	fake_kernel.qps[2].exists = false;
+	end_scene();
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
 TEST(block_of_sends)
@@ -685,9 +726,6 @@ static void lose_qp(void)
 	fake_kernel.qps[1].exists = false;
 	changes()->qps++;
 }
-
-/* who would wait for himself never returns */
-#define MINUTE	60
 
 TEST(calls_in_a_block_of_polling)
 {
