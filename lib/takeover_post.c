@@ -6,8 +6,8 @@
  * The send queue is staged: nothing reaches the device before ibv_wr_complete(), so a
  * block can be undone as a whole. A builder makes an entry there, setters fill it in.
  *
- * Where the provider would read through a NULL pointer or go on with half a request,
- * this is EINVAL.
+ * Where the provider would read through a NULL pointer or take data twice, this is EINVAL.
+ * A request that was given no destination goes to AH and QP number 0.
  */
 #include <arpa/inet.h>
 #include <errno.h>
