@@ -299,7 +299,7 @@ leaks:
 
 style: deps leaks style-modules
 	@$(VM)/deps shellcheck
-	shellcheck $$(grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/.ci)
+	shellcheck $$(grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/debian $(ROOT)/.ci)
 
 # Not C=1: the headers lack the script by which it would find out that sparse works.
 style-modules: deps
