@@ -783,6 +783,58 @@ EFA_TEST(context_counts_what_goes)
 	CHECK_EQ(others->qps, elsewhere);
 }
 
+static void start_uids(struct uv_call *call, const uint64_t *uids, unsigned int n, uint8_t *alive)
+{
+	uv_start(call, DVQ_OBJECT, DVQ_METHOD_QUERY_UIDS);
+	uv_in(call, DVQ_ATTR_QUERY_UIDS_UIDS, uids, n * sizeof(*uids));
+	uv_out(call, DVQ_ATTR_QUERY_UIDS_ALIVE, alive, n);
+}
+
+/* each is there for its own context, from its creation to its destruction */
+EFA_TEST(uids)
+{
+	struct endpoint *e = endpoint_new(self, NULL);
+	const struct raw *other = raw_new(self);
+	const int fd = self->context->cmd_fd;
+	struct dvq_cq_info cq;
+	struct dvq_qp_info qp;
+	uint64_t uids[4096] = { 0 };
+	uint8_t alive[4096];
+	struct uv_call call;
+
+	if (!self->dvq)
+		SKIP("needs the adapter to be driven by dvq_efa");
+	REQUIRE(!dvq_qp_query(e->qp, &qp, sizeof(qp), NULL, NULL, 0));
+	REQUIRE(!dvq_cq_query(e->send_cq->cq, &cq, sizeof(cq)));
+	uids[1] = qp.uid;
+	uids[2] = cq.uid;
+	uids[3] = ~0ULL;
+	uids[4095] = qp.uid;
+	start_uids(&call, uids, 4096, alive);
+	CHECK_EQ(uv_run(fd, &call), 0);
+	for (unsigned int i = 0; i < 4096; i++)
+		CHECK_EQ(alive[i], i == 1 || i == 2 || i == 4095);
+	CHECK_EQ(uv_run(other->fd, &call), 0);
+	for (unsigned int i = 0; i < 4096; i++)
+		CHECK_EQ(alive[i], 0);
+	/* one fits into the attribute itself */
+	start_uids(&call, &uids[1], 1, alive);
+	CHECK_EQ(uv_run(fd, &call), 0);
+	CHECK_EQ(alive[0], 1);
+	check_mandatory(fd, &call, 0);
+	check_mandatory(fd, &call, 1);
+	check_call(fd, &call);
+	REQUIRE(!endpoint_destroy(e));
+	start_uids(&call, uids, 4, alive);
+	CHECK_EQ(uv_run(fd, &call), 0);
+	CHECK_EQ(alive[1], 0);
+	CHECK_EQ(alive[2], 1);
+	uv_start(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_UIDS);
+	uv_in(&call, DVQ_ATTR_QUERY_UIDS_UIDS, uids, 12);
+	uv_out(&call, DVQ_ATTR_QUERY_UIDS_ALIVE, alive, 4);
+	CHECK_EQ(uv_run(fd, &call), -EINVAL);
+}
+
 /* through the verbs, for modifying by hand is no news of this test */
 EFA_TEST(context_counts_resets)
 {

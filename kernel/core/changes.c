@@ -88,7 +88,7 @@ void dvq_changes_qp(struct dvq_ucontext *ctx)
 void dvq_qp_was_reset(struct dvq_qp *qp)
 {
 	WRITE_ONCE(qp->info.resets, qp->info.resets + 1);
-	dvq_changes_qp(qp->ctx);
+	dvq_changes_qp(qp->uid.ctx);
 }
 EXPORT_SYMBOL_GPL(dvq_qp_was_reset);
 

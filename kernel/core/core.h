@@ -22,6 +22,17 @@ struct dvq_pool *dvq_pool_get(struct dvq_pool *pool);
 size_t dvq_pool_length(const struct dvq_pool *pool);
 struct dvq_pool_mmap *dvq_pool_mmap(struct dvq_ucontext *ctx, struct dvq_pool *pool);
 
+/**
+ * struct dvq_cq_own - what nobody but dvq needs of a CQ
+ * @uid: its name
+ * @sub_qps: queues that deliver to each sub-CQ now: first all of pipeline 0, then all
+ *	of pipeline 1
+ */
+struct dvq_cq_own {
+	struct dvq_uid uid;
+	atomic_t sub_qps[];
+};
+
 /* Sub-CQs of each pipeline that there is a ring on. */
 static inline u32 dvq_sub_cqs(const struct dvq_cq *cq)
 {
@@ -30,12 +41,18 @@ static inline u32 dvq_sub_cqs(const struct dvq_cq *cq)
 
 static inline atomic_t *dvq_sub_qps(const struct dvq_cq *cq, u32 pipeline)
 {
-	return cq->sub_qps + pipeline * dvq_sub_cqs(cq);
+	return cq->own->sub_qps + pipeline * dvq_sub_cqs(cq);
 }
 
 /* The mapping of a context's struct dvq_changes, made when it is asked for first; or an ERR_PTR. */
 struct dvq_mmap *dvq_changes_get(struct dvq_ucontext *ctx);
 void dvq_changes_qp(struct dvq_ucontext *ctx);
+
+/* Nothing of it can be asked for before, nor afterwards. */
+void dvq_uid_init(struct dvq_uid *uid, struct dvq_ucontext *ctx);
+void dvq_uid_cleanup(struct dvq_uid *uid);
+/* Has @ctx an object of this name? */
+bool dvq_uid_is_alive(u64 number, const struct dvq_ucontext *ctx);
 
 int dvq_mmap_vma(struct ib_ucontext *ibctx, struct vm_area_struct *vma);
 void dvq_mmap_free(struct rdma_user_mmap_entry *entry);

@@ -129,6 +129,18 @@ struct dvq_ucontext {
 	struct dvq_mmap *changes;
 };
 
+/**
+ * struct dvq_uid - names one object for ever; private to dvq
+ * @node: in the table of those that user space has, and can ask for
+ * @ctx: the context it was made in; NULL: it is the kernel's
+ * @number: what it is called
+ */
+struct dvq_uid {
+	struct hlist_node node;
+	struct dvq_ucontext *ctx;
+	u64 number;
+};
+
 int dvq_ucontext_init(struct dvq_ucontext *ctx);
 void dvq_ucontext_cleanup(struct dvq_ucontext *ctx);
 
@@ -274,13 +286,12 @@ u64 dvq_pool_free_bytes(struct dvq_pool *pool);
  * @ibcq: what the RDMA core knows of it
  * @ring: one record per pipeline; @ring[i].entries is 0 where the CQ has none. The
  *	uid and qps fields are filled by dvq.
- * @sub_qps: queues that deliver to each sub-CQ now: first all of pipeline 0, then all
- *	of pipeline 1; private to dvq
+ * @own: private to dvq; apart, so that a CQ of EFA is no larger than 512 bytes
  */
 struct dvq_cq {
 	struct ib_cq ibcq;
 	struct dvq_cq_info ring[DVQ_PIPELINES];
-	atomic_t *sub_qps;
+	struct dvq_cq_own *own;
 };
 
 static inline struct dvq_cq *to_dvq_cq(struct ib_cq *ibcq)
@@ -289,7 +300,7 @@ static inline struct dvq_cq *to_dvq_cq(struct ib_cq *ibcq)
 }
 
 /* After the records are filled; the counters start at 0. */
-int dvq_cq_init(struct dvq_cq *cq);
+int dvq_cq_init(struct dvq_cq *cq, struct ib_udata *udata);
 void dvq_cq_cleanup(struct dvq_cq *cq);
 
 /**
@@ -298,14 +309,14 @@ void dvq_cq_cleanup(struct dvq_cq *cq);
  * @info: the uid is filled by dvq, and resets counted
  * @sq: the send queue's record
  * @rq: the receive queue's record
- * @ctx: the context it was made in, filled by dvq; NULL: it is the kernel's
+ * @uid: its name, filled by dvq
  */
 struct dvq_qp {
 	struct ib_qp ibqp;
 	struct dvq_qp_info info;
 	struct dvq_wq_info sq;
 	struct dvq_wq_info rq;
-	struct dvq_ucontext *ctx;
+	struct dvq_uid uid;
 };
 
 static inline struct dvq_qp *to_dvq_qp(struct ib_qp *ibqp)

@@ -66,41 +66,40 @@ struct dvq_pd_policy dvq_pd_policy(struct dvq_pd *pd, struct dvq_pool **pool)
 }
 EXPORT_SYMBOL_GPL(dvq_pd_policy);
 
-/* Of all devices together: a uid names one object, whichever device it is of. */
-static u64 new_uid(void)
+/* NULL: it is made for the kernel. */
+static struct dvq_ucontext *context_of(struct ib_udata *udata)
 {
-	static atomic64_t last;
-
-	return atomic64_inc_return(&last);
+	return !udata ? NULL :
+	       rdma_udata_to_drv_context(udata, struct dvq_ucontext, ibucontext);
 }
 
-int dvq_cq_init(struct dvq_cq *cq)
+int dvq_cq_init(struct dvq_cq *cq, struct ib_udata *udata)
 {
-	u64 uid = new_uid();
 	unsigned int i;
 
-	cq->sub_qps = kcalloc(DVQ_PIPELINES * dvq_sub_cqs(cq), sizeof(*cq->sub_qps), GFP_KERNEL);
-	if (!cq->sub_qps)
+	cq->own = kzalloc(struct_size(cq->own, sub_qps, DVQ_PIPELINES * dvq_sub_cqs(cq)), GFP_KERNEL);
+	if (!cq->own)
 		return -ENOMEM;
+	dvq_uid_init(&cq->own->uid, context_of(udata));
 	for (i = 0; i < DVQ_PIPELINES; i++)
-		cq->ring[i].uid = uid;
+		cq->ring[i].uid = cq->own->uid.number;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dvq_cq_init);
 
 void dvq_cq_cleanup(struct dvq_cq *cq)
 {
-	kfree(cq->sub_qps);
-	cq->sub_qps = NULL;
+	dvq_uid_cleanup(&cq->own->uid);
+	kfree(cq->own);
+	cq->own = NULL;
 }
 EXPORT_SYMBOL_GPL(dvq_cq_cleanup);
 
 void dvq_qp_init(struct dvq_qp *qp, struct dvq_cq *send_cq, struct dvq_cq *recv_cq,
 		 struct ib_udata *udata)
 {
-	qp->info.uid = new_uid();
-	qp->ctx = !udata ? NULL :
-		  rdma_udata_to_drv_context(udata, struct dvq_ucontext, ibucontext);
+	dvq_uid_init(&qp->uid, context_of(udata));
+	qp->info.uid = qp->uid.number;
 	atomic_inc(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
 	atomic_inc(dvq_sub_qps(recv_cq, qp->rq.pipeline) + qp->info.recv_sub_cq);
 }
@@ -113,7 +112,9 @@ void dvq_qp_cleanup(struct dvq_qp *qp)
 
 	atomic_dec(dvq_sub_qps(send_cq, qp->sq.pipeline) + qp->info.send_sub_cq);
 	atomic_dec(dvq_sub_qps(recv_cq, qp->rq.pipeline) + qp->info.recv_sub_cq);
-	dvq_changes_qp(qp->ctx);
+	/* Who sees the count finds it gone. */
+	dvq_uid_cleanup(&qp->uid);
+	dvq_changes_qp(qp->uid.ctx);
 }
 EXPORT_SYMBOL_GPL(dvq_qp_cleanup);
 

@@ -207,6 +207,31 @@ static int UVERBS_HANDLER(DVQ_METHOD_QUERY_CONTEXT)(struct uverbs_attr_bundle *a
 					     sizeof(info));
 }
 
+static int UVERBS_HANDLER(DVQ_METHOD_QUERY_UIDS)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_ucontext *ibctx = ib_uverbs_get_ucontext(attrs);
+	const struct dvq_ucontext *ctx;
+	const u64 *uids;
+	u8 *alive;
+	int i, n;
+
+	if (IS_ERR(ibctx))
+		return PTR_ERR(ibctx);
+	ctx = container_of(ibctx, struct dvq_ucontext, ibucontext);
+	n = uverbs_attr_ptr_get_array_size(attrs, DVQ_ATTR_QUERY_UIDS_UIDS, sizeof(*uids));
+	if (n < 0)
+		return n;
+	uids = uverbs_attr_get_alloced_ptr(attrs, DVQ_ATTR_QUERY_UIDS_UIDS);
+	if (IS_ERR(uids))
+		return PTR_ERR(uids);
+	alive = uverbs_kcalloc(attrs, n, sizeof(*alive));
+	if (IS_ERR(alive))
+		return PTR_ERR(alive);
+	for (i = 0; i < n; i++)
+		alive[i] = dvq_uid_is_alive(uids[i], ctx);
+	return uverbs_copy_to_struct_or_zero(attrs, DVQ_ATTR_QUERY_UIDS_ALIVE, alive, n);
+}
+
 DECLARE_UVERBS_NAMED_METHOD(
 	DVQ_METHOD_QUERY_DEVICE,
 	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_DEVICE_INFO,
@@ -270,6 +295,13 @@ DECLARE_UVERBS_NAMED_METHOD(
 			    UVERBS_ATTR_STRUCT(struct dvq_context_info, changes_length),
 			    UA_MANDATORY));
 
+DECLARE_UVERBS_NAMED_METHOD(
+	DVQ_METHOD_QUERY_UIDS,
+	UVERBS_ATTR_PTR_IN(DVQ_ATTR_QUERY_UIDS_UIDS, UVERBS_ATTR_MIN_SIZE(sizeof(u64)),
+			   UA_MANDATORY, UA_ALLOC_AND_COPY),
+	UVERBS_ATTR_PTR_OUT(DVQ_ATTR_QUERY_UIDS_ALIVE, UVERBS_ATTR_MIN_SIZE(sizeof(u8)),
+			    UA_MANDATORY));
+
 DECLARE_UVERBS_GLOBAL_METHODS(DVQ_OBJECT,
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_DEVICE),
 			      &UVERBS_METHOD(DVQ_METHOD_SET_PD_POLICY),
@@ -277,7 +309,8 @@ DECLARE_UVERBS_GLOBAL_METHODS(DVQ_OBJECT,
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_QP),
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_CQ),
 			      &UVERBS_METHOD(DVQ_METHOD_QUERY_AH),
-			      &UVERBS_METHOD(DVQ_METHOD_QUERY_CONTEXT));
+			      &UVERBS_METHOD(DVQ_METHOD_QUERY_CONTEXT),
+			      &UVERBS_METHOD(DVQ_METHOD_QUERY_UIDS));
 
 const struct uapi_definition dvq_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(DVQ_OBJECT),

@@ -249,7 +249,7 @@ static int new_cq(struct efa_dev *dev, struct efa_cq *cq, const struct ib_cq_ini
 	if (ret)
 		goto err_put_ring;
 	fill_info(cq, &req, attr->cqe);
-	ret = dvq_cq_init(&cq->dvq);
+	ret = dvq_cq_init(&cq->dvq, udata);
 	if (ret)
 		goto err_uncreate;
 	ret = map_cq(cq, ctx, &result);

@@ -340,7 +340,7 @@ int dion_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ret = create_rings(cq, attr, &req, attrs);
 	if (ret)
 		return ret;
-	ret = dvq_cq_init(&cq->dvq);
+	ret = dvq_cq_init(&cq->dvq, udata);
 	if (ret)
 		goto err_undo;
 	ret = respond(cq, udata);
@@ -372,7 +372,7 @@ int dion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ret = create_rings(cq, attr, NULL, NULL);
 	if (ret)
 		return ret;
-	ret = dvq_cq_init(&cq->dvq);
+	ret = dvq_cq_init(&cq->dvq, NULL);
 	if (ret) {
 		undo_rings(cq);
 		return ret;

@@ -1216,6 +1216,18 @@ static void build_dvq_query_context(struct fuzzer *fuzzer, struct fuzz_call *cal
 	attr_out(fuzzer, call, DVQ_ATTR_QUERY_CONTEXT_INFO, sizeof(struct dvq_context_info));
 }
 
+static void build_dvq_query_uids(struct fuzzer *fuzzer, struct fuzz_call *call)
+{
+	unsigned int n = 1 + fuzz_below(fuzzer, 16);
+	uint64_t *uids;
+
+	start(call, DVQ_OBJECT, DVQ_METHOD_QUERY_UIDS);
+	uids = attr_in(fuzzer, call, DVQ_ATTR_QUERY_UIDS_UIDS, n * sizeof(*uids));
+	for (unsigned int i = 0; i < n; i++)
+		uids[i] = fuzz_below(fuzzer, 10000);
+	attr_out(fuzzer, call, DVQ_ATTR_QUERY_UIDS_ALIVE, n);
+}
+
 static void build_cmb_alloc(struct fuzzer *fuzzer, struct fuzz_call *call)
 {
 	struct dvq_cmb_alloc *req;
@@ -1649,6 +1661,7 @@ const struct fuzz_type fuzz_types[] = {
 	CALL(dvq_query_cq, 12, 0, NEEDS(CQ)),
 	CALL(dvq_query_ah, 10, 0, NEEDS(AH)),
 	CALL(dvq_query_context, 10, 0, 0),
+	CALL(dvq_query_uids, 10, 0, 0),
 	CALL(cmb_alloc, 8, HEARD | FUZZ_NOT_EFA, MAKES(CMB, done_cmb_alloc)),
 	CALL(cmb_query, 6, FUZZ_NOT_EFA, NEEDS(CMB)),
 	CALL(cmb_free, 4, FUZZ_NOT_EFA, ENDS(CMB, done_destroy_cmb)),

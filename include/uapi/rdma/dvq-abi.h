@@ -55,6 +55,7 @@ enum dvq_methods {		/* of DVQ_OBJECT */
 	DVQ_METHOD_QUERY_CQ,
 	DVQ_METHOD_QUERY_AH,
 	DVQ_METHOD_QUERY_CONTEXT,
+	DVQ_METHOD_QUERY_UIDS,
 };
 
 enum dvq_cmb_methods {		/* of DVQ_OBJECT_CMB */
@@ -193,6 +194,22 @@ struct dvq_context_info {
 struct dvq_changes {
 	__aligned_u64 qps;
 	__aligned_u64 ahs;
+};
+
+/**
+ * enum dvq_attrs_query_uids - which of some QPs and CQs of the context are still there
+ *
+ * @DVQ_ATTR_QUERY_UIDS_UIDS: in, array of __u64: uids of QPs and CQs. At most as many as
+ *	an attribute has room for; EINVAL: not a multiple of 8 bytes.
+ * @DVQ_ATTR_QUERY_UIDS_ALIVE: out, array of __u8: for each, 1 if the context that asks has
+ *	it, else 0
+ *
+ * Unlike a query by handle it holds no object: one that another thread destroys at the same
+ * time is destroyed.
+ */
+enum dvq_attrs_query_uids {
+	DVQ_ATTR_QUERY_UIDS_UIDS = DVQ_ID_NS,
+	DVQ_ATTR_QUERY_UIDS_ALIVE,
 };
 
 /* ---- placement policy of a PD ---------------------------------------------- */
