@@ -78,6 +78,11 @@ int dvq_efa_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_wq_
 		     struct dvq_wq_info *rq);
 int dvq_efa_query_cq(struct ibv_cq *cq, struct dvq_cq_info *info);
 int dvq_efa_query_ah(struct ibv_ah *ah, struct dvq_ah_info *info);
+/*
+ * Which of @n QPs and CQs of a context are still there: 1 or 0 for each in @alive. Unlike the queries above
+ * it is no obstacle to who destroys one of them.
+ */
+int dvq_query_uids(int cmd_fd, const uint64_t *uids, uint16_t n, uint8_t *alive);
 
 #define DVQ_ANY_PIPELINE	(~(uint32_t)0)
 

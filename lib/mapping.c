@@ -236,38 +236,16 @@ struct loan {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct loan *loans;
 
-static int query_uid(const struct loan *loan, uint64_t *uid)
-{
-	struct dvq_qp_info qp;
-	struct dvq_cq_info cq;
-	struct dvq_call call;
-	int ret;
-
-	if (loan->kind == DVQ_KIND_QP) {
-		dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_QP);
-		dvq_call_handle(&call, DVQ_ATTR_QUERY_QP_QP, loan->handle);
-		dvq_call_out(&call, DVQ_ATTR_QUERY_QP_INFO, &qp, sizeof(qp));
-	} else {
-		dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CQ);
-		dvq_call_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, loan->handle);
-		dvq_call_out(&call, DVQ_ATTR_QUERY_CQ_INFO, &cq, sizeof(cq));
-	}
-	ret = dvq_call_issue(&call, loan->file.fd, DVQ_RDMA_DRIVER_EFA);
-	if (!ret)
-		*uid = loan->kind == DVQ_KIND_QP ? qp.uid : cq.uid;
-	return ret;
-}
-
 static bool is_alive(const struct loan *loan)
 {
-	uint64_t uid;
+	uint8_t alive;
 	int ret;
 
 	if (!dvq_file_is_same(&loan->file))
 		return false;
-	ret = query_uid(loan, &uid);
+	ret = dvq_query_uids(loan->file.fd, &loan->uid, 1, &alive);
 	if (!ret)
-		return uid == loan->uid;
+		return alive;
 	/* a removed device tells nothing more; its context is still open */
 	return ret != ENOENT && ret != EINVAL && ret != EPROTONOSUPPORT;
 }

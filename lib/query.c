@@ -139,3 +139,13 @@ DVQ_API int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, u
 	dvq_call_out(&call, DVQ_ATTR_GET_PD_POLICY_POLICY, policy, size);
 	return dvq_call_device(&call, pd->context, 0);
 }
+
+int dvq_query_uids(int cmd_fd, const uint64_t *uids, uint16_t n, uint8_t *alive)
+{
+	struct dvq_call call;
+
+	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_UIDS);
+	dvq_call_in(&call, DVQ_ATTR_QUERY_UIDS_UIDS, uids, (uint16_t)(n * sizeof(*uids)));
+	dvq_call_out(&call, DVQ_ATTR_QUERY_UIDS_ALIVE, alive, n);
+	return dvq_call_issue(&call, cmd_fd, DVQ_RDMA_DRIVER_EFA);
+}

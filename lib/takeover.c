@@ -128,36 +128,16 @@ int take_query_qp(const struct take_qp *taken, struct dvq_qp_info *info)
 	return dvq_call_issue(&call, taken->context->identity.fd, DVQ_RDMA_DRIVER_EFA);
 }
 
-static int query_cq_by_handle(const struct take_cq *cq, struct dvq_cq_info *info)
+/* by name: by handle it would be held, and another thread could not destroy it meanwhile */
+static bool is_gone(const struct take_context *context, uint64_t uid)
 {
-	struct dvq_call call;
-
-	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_QUERY_CQ);
-	dvq_call_handle(&call, DVQ_ATTR_QUERY_CQ_CQ, cq->handle);
-	dvq_call_out(&call, DVQ_ATTR_QUERY_CQ_INFO, info, sizeof(*info));
-	return dvq_call_issue(&call, cq->context->identity.fd, DVQ_RDMA_DRIVER_EFA);
-}
-
-static bool qp_is_gone(const struct take_qp *taken)
-{
-	struct dvq_qp_info info;
+	uint8_t alive;
 	int ret;
 
-	if (!dvq_file_is_same(&taken->context->identity))
+	if (!dvq_file_is_same(&context->identity))
 		return true;
-	ret = take_query_qp(taken, &info);
-	return ret ? take_tells_of_none(ret) : info.uid != taken->info.uid;
-}
-
-static bool cq_is_gone(const struct take_cq *cq)
-{
-	struct dvq_cq_info info;
-	int ret;
-
-	if (!dvq_file_is_same(&cq->context->identity))
-		return true;
-	ret = query_cq_by_handle(cq, &info);
-	return ret ? take_tells_of_none(ret) : info.uid != cq->uid;
+	ret = dvq_query_uids(context->identity.fd, &uid, 1, &alive);
+	return ret ? take_tells_of_none(ret) : !alive;
 }
 
 /*
@@ -236,7 +216,7 @@ static void reap_locked(void)
 	while (*qp) {
 		struct take_qp *this = *qp;
 
-		if (!qp_is_gone(this)) {
+		if (!is_gone(this->context, this->info.uid)) {
 			qp = &this->next;
 			continue;
 		}
@@ -251,7 +231,7 @@ static void reap_locked(void)
 	while (*cq && !unreaped) {
 		struct take_cq *this = *cq;
 
-		if (!cq_is_gone(this)) {
+		if (!is_gone(this->context, this->uid)) {
 			cq = &this->next;
 			continue;
 		}
@@ -474,8 +454,10 @@ void *dvq_provider_code(struct ibv_context *context)
 static int map_changes(struct take_context *taken)
 {
 	struct ibv_context *context = taken->context;
+	const uint64_t none = 0;
 	struct dvq_context_info info;
 	struct dvq_call call;
+	uint8_t alive;
 	void *map;
 	int ret;
 
@@ -484,7 +466,8 @@ static int map_changes(struct take_context *taken)
 	ret = dvq_call_device(&call, context, DVQ_RDMA_DRIVER_EFA);
 	if (ret)
 		return ret;
-	if (!info.changes_key || info.changes_length < sizeof(struct dvq_changes))
+	if (!info.changes_key || info.changes_length < sizeof(struct dvq_changes) ||
+	    dvq_query_uids(context->cmd_fd, &none, 1, &alive))
 		return dvq_refuse(EOPNOTSUPP, "the kernel does not tell what was destroyed");
 	ret = dvq_map(context->cmd_fd, info.changes_key, info.changes_length, PROT_READ, &map);
 	if (ret)
@@ -866,7 +849,7 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 	 * be one of which it could not be said to the CQ so far.
 	 */
 	if (row->qp && row->qp != taken &&
-	    (row->qp_num == taken->info.qp_num || qp_is_gone(row->qp)))
+	    (row->qp_num == taken->info.qp_num || is_gone(cq->context, row->qp->info.uid)))
 		memset(row, 0, sizeof(*row));
 	if (row->qp && row->qp != taken) {
 		ret = EBUSY;

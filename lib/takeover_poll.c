@@ -15,6 +15,7 @@
 #include "takeover.h"
 
 #define BATCH	16	/* entries that a poll takes with one fence */
+#define SWEEP	64	/* QPs that the kernel is asked about at once */
 
 static inline uint32_t entries(const struct dvq_efa_cq *ring)
 {
@@ -23,28 +24,46 @@ static inline uint32_t entries(const struct dvq_efa_cq *ring)
 
 /* ---- whose it is ------------------------------------------------------------------------ */
 
+/* of rows that have a QP: those whose QP is no more lose it; false: ask again */
+static bool sweep_some(struct take_cq *cq, struct take_row *const *rows, uint16_t n)
+{
+	uint8_t alive[SWEEP] = { 0 };
+	uint64_t uids[SWEEP];
+	int ret = 0;
+
+	for (uint16_t i = 0; i < n; i++)
+		uids[i] = rows[i]->qp->info.uid;
+	if (n)
+		ret = dvq_query_uids(cq->context->identity.fd, uids, n, alive);
+	if (ret && !take_tells_of_none(ret))
+		return ret == EIO;
+	for (uint16_t i = 0; i < n; i++)
+		if (ret || !alive[i])
+			memset(rows[i], 0, sizeof(*rows[i]));
+	return true;
+}
+
 /*
- * QPs have gone or were reset: those that are no more leave the table. The count moves before the
- * destroyer returns; while the kernel does not yet say that a QP is gone, the next poll asks again.
+ * QPs have gone or were reset: those that are no more leave the table. While the kernel does not say
+ * which, the next poll asks again.
  */
 static void sweep(struct take_cq *cq, uint64_t now)
 {
-	struct dvq_qp_info info;
-	bool again = false;
+	struct take_row *rows[SWEEP];
+	bool done = true;
+	uint16_t n = 0;
 
 	for (uint32_t i = 0; i <= cq->row_mask; i++) {
-		struct take_row *row = &cq->rows[i];
-		int ret;
-
-		if (!row->qp)
+		if (!cq->rows[i].qp)
 			continue;
-		ret = take_query_qp(row->qp, &info);
-		if (ret ? take_tells_of_none(ret) : info.uid != row->qp->info.uid)
-			memset(row, 0, sizeof(*row));
-		else if (ret && ret != EIO)
-			again = true;
+		rows[n++] = &cq->rows[i];
+		if (n < SWEEP)
+			continue;
+		done &= sweep_some(cq, rows, n);
+		n = 0;
 	}
-	if (!again)
+	done &= sweep_some(cq, rows, n);
+	if (done)
 		cq->seen = now;
 }
 

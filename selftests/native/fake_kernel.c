@@ -116,6 +116,31 @@ static int query_ah(struct ib_uverbs_ioctl_hdr *hdr)
 	return ret ? ret : PUT(hdr, DVQ_ATTR_QUERY_AH_INFO, fake_kernel.ahs[handle]);
 }
 
+static bool is_alive(uint64_t uid)
+{
+	for (unsigned int i = 0; i < FAKE_OBJECTS; i++)
+		if ((fake_kernel.qps[i].exists && fake_kernel.qps[i].info.uid == uid) ||
+		    (fake_kernel.cqs[i].exists && fake_kernel.cqs[i].info.uid == uid))
+			return true;
+	return false;
+}
+
+static int query_uids(struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *attr = find_attr(hdr, DVQ_ATTR_QUERY_UIDS_UIDS);
+	const uint64_t *uids;
+	uint8_t alive[64];
+	size_t n;
+
+	if (!attr || attr->len % sizeof(*uids) || attr->len > sizeof(alive) * sizeof(*uids))
+		return EINVAL;
+	n = attr->len / sizeof(*uids);
+	uids = (const void *)(n == 1 ? (uintptr_t)&attr->data : (uintptr_t)attr->data);
+	for (size_t i = 0; i < n; i++)
+		alive[i] = is_alive(uids[i]);
+	return put(hdr, DVQ_ATTR_QUERY_UIDS_ALIVE, alive, n, 1);
+}
+
 static int set_policy(struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *attr = find_attr(hdr, DVQ_ATTR_SET_PD_POLICY_POLICY);
@@ -139,9 +164,13 @@ static int dvq_method(struct ib_uverbs_ioctl_hdr *hdr)
 	if (fake_kernel.error)
 		return fake_kernel.error;
 	switch (hdr->method_id) {
+	case DVQ_METHOD_QUERY_UIDS:
+		return query_uids(hdr);
 	case DVQ_METHOD_QUERY_QP:
+		fake_kernel.held++;
 		return query_qp(hdr);
 	case DVQ_METHOD_QUERY_CQ:
+		fake_kernel.held++;
 		return query_cq(hdr);
 	case DVQ_METHOD_QUERY_AH:
 		return query_ah(hdr);

@@ -55,6 +55,7 @@ struct fake_kernel {
 	/* what every call of an object answers; 0: the truth */
 	int error;
 	unsigned int calls;
+	unsigned int held;	/* calls about a QP or CQ by handle: nobody could have destroyed it meanwhile */
 	/* the last call as it came */
 	uint16_t object, method;
 	uint32_t lengths;	/* of its attributes, added up */

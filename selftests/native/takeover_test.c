@@ -650,35 +650,43 @@ TEST(f22_f23_completions_of_a_qp_that_is_gone)
 	end_scene();
 }
 
-/* the handle is one of an object of another kind now */
-TEST(f22_f23_handle_of_another_kind)
+/* the kernel has no memory to say it when it is asked first */
+TEST(f22_f23_qp_that_is_gone_is_asked_for_again)
 {
 	struct ibv_wc wc[8];
 
 	set_scene(65);
 	take();
 	CHECK_EQ(send_one(1), 0);
-	complete(id_of(0), 0, SENT, 55, 0);
-	fake_kernel.qps[1].error = EINVAL;
+	fake_kernel.qps[1].exists = false;
+	fake_kernel.error = ENOMEM;
 	changes()->qps++;
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	fake_kernel.error = 0;
+	complete(id_of(0), 0, SENT, 55, 0);
 	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
 	end_scene();
 }
 
-/* polled while another thread destroys the QP, and afterwards */
-TEST(f22_f23_qp_that_is_being_destroyed)
+/* another thread may destroy what we ask about: by handle that would be EBUSY for it (F-20) */
+TEST(f20_nothing_is_held_that_others_destroy)
 {
+	struct efadv_device_attr attr;
 	struct ibv_wc wc[8];
+	unsigned int held;
 
 	set_scene(65);
 	take();
 	CHECK_EQ(send_one(1), 0);
-	fake_kernel.qps[1].error = EBUSY;
+	held = fake_kernel.held;
 	changes()->qps++;
 	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
-	fake_kernel.qps[1].exists = false;
+	CHECK_EQ(efadv_query_device(s.context, &attr, sizeof(attr)), 0);
+	CHECK_EQ(fake_kernel.held, held);
+	/* and it is still known */
+	CHECK_EQ(dvq_efa_is_taken_over(&s.qp.ex.qp_base), 1);
 	complete(id_of(0), 0, SENT, 55, 0);
-	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
 	end_scene();
 }
 
