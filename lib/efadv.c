@@ -384,8 +384,7 @@ static int wq_answer(const struct dvq_object *qp, const struct dvq_wq_info *wq, 
 
 static int query_wqs(struct ibv_qp *qp, struct efadv_wq_attr *sq, struct efadv_wq_attr *rq)
 {
-	struct dvq_object object = { .context = qp->context, .kind = DVQ_KIND_QP,
-				     .handle = qp->handle };
+	struct dvq_object object = { .context = qp->context };
 	struct dvq_wq_info sq_info, rq_info;
 	struct dvq_qp_info info;
 	int ret;
@@ -442,8 +441,7 @@ static uint64_t cq_bytes(const struct dvq_cq_info *info)
 
 static int query_cq(struct ibv_cq *cq, struct efadv_cq_attr *answer)
 {
-	struct dvq_object object = { .context = cq->context, .kind = DVQ_KIND_CQ,
-				     .handle = cq->handle };
+	struct dvq_object object = { .context = cq->context };
 	struct dvq_cq_info info;
 	uint8_t *doorbell;
 	int ret;

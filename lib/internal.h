@@ -3,6 +3,7 @@
 #ifndef DVQ_LIB_INTERNAL_H
 #define DVQ_LIB_INTERNAL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -83,6 +84,15 @@ int dvq_efa_query_ah(struct ibv_ah *ah, struct dvq_ah_info *info);
  * it is no obstacle to who destroys one of them.
  */
 int dvq_query_uids(int cmd_fd, const uint64_t *uids, uint16_t n, uint8_t *alive);
+/*
+ * A query of an object failed since there is none: a handle of nobody, or by now of an object of another
+ * kind. EBUSY is a destroyer that has not returned yet; EIO a removed device, which tells nothing more
+ * although its context is still open.
+ */
+static inline bool dvq_tells_of_none(int error)
+{
+	return error == ENOENT || error == EINVAL || error == EPROTONOSUPPORT;
+}
 
 #define DVQ_ANY_PIPELINE	(~(uint32_t)0)
 
@@ -125,16 +135,9 @@ struct dvq_file {
 int dvq_file_remember(struct dvq_file *file, int fd);
 bool dvq_file_is_same(const struct dvq_file *file);
 
-enum dvq_object_kind {
-	DVQ_KIND_QP,
-	DVQ_KIND_CQ,
-};
-
 /* the object that a mapping belongs to */
 struct dvq_object {
 	struct ibv_context *context;
-	enum dvq_object_kind kind;
-	uint32_t handle;
 	uint64_t uid;
 };
 

@@ -225,10 +225,8 @@ struct loan {
 	uint64_t length;
 	uint64_t key;
 	int prot;
-	/* whose it is: an object of a file, by numbers of which only the uid is never reused */
+	/* whose it is: an object of a file */
 	struct dvq_file file;
-	enum dvq_object_kind kind;
-	uint32_t handle;
 	uint64_t uid;
 };
 
@@ -244,10 +242,7 @@ static bool is_alive(const struct loan *loan)
 	if (!dvq_file_is_same(&loan->file))
 		return false;
 	ret = dvq_query_uids(loan->file.fd, &loan->uid, 1, &alive);
-	if (!ret)
-		return alive;
-	/* a removed device tells nothing more; its context is still open */
-	return ret != ENOENT && ret != EINVAL && ret != EPROTONOSUPPORT;
+	return ret ? !dvq_tells_of_none(ret) : alive;
 }
 
 static void reap_locked(void)
@@ -280,9 +275,8 @@ static struct loan *find_loan(const struct dvq_object *object, uint64_t key, uin
 	struct loan *loan;
 
 	for (loan = loans; loan; loan = loan->next)
-		if (loan->file.fd == object->context->cmd_fd && loan->kind == object->kind &&
-		    loan->uid == object->uid && loan->key == key && loan->length >= length &&
-		    !(prot & ~loan->prot))
+		if (loan->file.fd == object->context->cmd_fd && loan->uid == object->uid &&
+		    loan->key == key && loan->length >= length && !(prot & ~loan->prot))
 			return loan;
 	return NULL;
 }
@@ -305,8 +299,6 @@ static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t leng
 	loan->length = length;
 	loan->key = key;
 	loan->prot = prot;
-	loan->kind = object->kind;
-	loan->handle = object->handle;
 	loan->uid = object->uid;
 	loan->next = loans;
 	loans = loan;

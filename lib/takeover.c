@@ -137,7 +137,7 @@ static bool is_gone(const struct take_context *context, uint64_t uid)
 	if (!dvq_file_is_same(&context->identity))
 		return true;
 	ret = dvq_query_uids(context->identity.fd, &uid, 1, &alive);
-	return ret ? take_tells_of_none(ret) : !alive;
+	return ret ? dvq_tells_of_none(ret) : !alive;
 }
 
 /*
@@ -181,6 +181,61 @@ static void free_cq(struct take_cq *cq)
 	free(cq);
 }
 
+/* what is asked about at once */
+struct question {
+	uint64_t uid[TAKE_ASK];
+	bool *gone[TAKE_ASK];
+	uint16_t n;
+};
+
+static void ask(const struct take_context *context, struct question *question)
+{
+	uint8_t alive[TAKE_ASK];
+	int ret;
+
+	if (!question->n)
+		return;
+	ret = dvq_query_uids(context->identity.fd, question->uid, question->n, alive);
+	for (uint16_t i = 0; i < question->n; i++)
+		*question->gone[i] = ret ? dvq_tells_of_none(ret) : !alive[i];
+	question->n = 0;
+}
+
+static void ask_about(const struct take_context *context, struct question *question, uint64_t uid,
+		      bool *gone)
+{
+	question->uid[question->n] = uid;
+	question->gone[question->n++] = gone;
+	if (question->n == TAKE_ASK)
+		ask(context, question);
+}
+
+/* CQs first: of one that is gone all QPs are, too, when they are asked about */
+static void look_for_gone(const struct take_context *context)
+{
+	const bool closed = !dvq_file_is_same(&context->identity);
+	struct question question = { .n = 0 };
+	struct take_cq *cq;
+	struct take_qp *qp;
+
+	for (cq = cqs; cq; cq = cq->next) {
+		if (cq->context != context)
+			continue;
+		cq->gone = closed;
+		if (!closed)
+			ask_about(context, &question, cq->uid, &cq->gone);
+	}
+	ask(context, &question);
+	for (qp = qps; qp; qp = qp->next) {
+		if (qp->context != context)
+			continue;
+		qp->gone = closed;
+		if (!closed)
+			ask_about(context, &question, qp->info.uid, &qp->gone);
+	}
+	ask(context, &question);
+}
+
 static bool is_used(const struct take_context *context)
 {
 	const struct take_qp *taken;
@@ -205,18 +260,20 @@ static void free_context(struct take_context *context)
 /* there is more to reap than could be */
 static bool unreaped;
 
-/* QPs first: a CQ is not destroyed before its QPs are, and theirs is the way to it */
+/* QPs first: theirs is the way to their CQs */
 static void reap_locked(void)
 {
 	struct take_context **context = &contexts;
 	struct take_qp **qp = &qps;
 	struct take_cq **cq = &cqs;
 
+	for (struct take_context *each = contexts; each; each = each->next)
+		look_for_gone(each);
 	unreaped = false;
 	while (*qp) {
 		struct take_qp *this = *qp;
 
-		if (!is_gone(this->context, this->info.uid)) {
+		if (!this->gone) {
 			qp = &this->next;
 			continue;
 		}
@@ -231,7 +288,7 @@ static void reap_locked(void)
 	while (*cq && !unreaped) {
 		struct take_cq *this = *cq;
 
-		if (!is_gone(this->context, this->uid)) {
+		if (!this->gone) {
 			cq = &this->next;
 			continue;
 		}
@@ -272,10 +329,10 @@ void dvq_takeover_reap(bool all)
 	/* also in a child, whose parent has some */
 	if (!__atomic_load_n(&contexts, __ATOMIC_RELAXED))
 		return;
-	if (!all && !try_enter())
-		return;
 	if (all)
 		enter();
+	else if (!try_enter())
+		return;
 	if (has_moved() || all)
 		reap_locked();
 	leave();
@@ -575,7 +632,7 @@ static bool was_polled(const struct dvq_efa_cq *ring)
 static int map_cq(struct ibv_cq *cq, struct take_cq *taken, const struct dvq_cq_info *info)
 {
 	const struct dvq_object object = {
-		.context = cq->context, .kind = DVQ_KIND_CQ, .handle = cq->handle, .uid = info->uid,
+		.context = cq->context, .uid = info->uid,
 	};
 	void *ring = NULL, *db = NULL;
 	int ret;
@@ -606,7 +663,6 @@ static int fill_cq(struct ibv_cq *cq, struct take_cq *taken, uint32_t attached)
 		return ret;
 	if (taken->ring.ring && was_polled(&taken->ring))
 		return dvq_refuse(EBUSY, "the CQ has been used by the stock library");
-	taken->handle = cq->handle;
 	taken->uid = info.uid;
 	taken->row_mask = taken->context->rows - 1;
 	taken->rows = calloc(taken->context->rows, sizeof(*taken->rows));
@@ -692,45 +748,39 @@ static int find_pair(struct pair *pair, struct take_context *context, uint32_t a
 	return ret;
 }
 
-int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags)
+/* before there is a QP: neither has another user */
+static int take_pair(struct pair *pair, struct ibv_context *ibvctx, uint64_t wc_flags)
 {
-	struct pair pair = { .send_cq = cq };
 	struct take_context *context;
 	int ret;
 
 	dvq_takeover_reap(true);
 	enter();
-	ret = take_context_locked(cq->context, &context);
+	ret = take_context_locked(ibvctx, &context);
 	if (!ret)
-		ret = find_pair(&pair, context, 0);
+		ret = find_pair(pair, context, 0);
 	if (!ret) {
-		pair.send->wants_sgid = wc_flags & EFADV_WC_EX_WITH_SGID;
-		pair.send->wants_unsolicited = wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
-		keep_pair(&pair);
+		if (wc_flags) {
+			pair->send->wants_sgid = wc_flags & EFADV_WC_EX_WITH_SGID;
+			pair->send->wants_unsolicited = wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
+		}
+		keep_pair(pair);
 	}
 	leave();
 	return ret;
 }
 
-/* before a QP is created on them: neither has another user, and both are ours from now on */
+int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags)
+{
+	return take_pair(&(struct pair){ .send_cq = cq }, cq->context, wc_flags);
+}
+
 int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
 {
 	struct pair pair = { .send_cq = send_cq, .recv_cq = recv_cq };
 	const struct ibv_cq *any = send_cq ? send_cq : recv_cq;
-	struct take_context *context;
-	int ret;
 
-	if (!any)
-		return 0;
-	dvq_takeover_reap(true);
-	enter();
-	ret = take_context_locked(any->context, &context);
-	if (!ret)
-		ret = find_pair(&pair, context, 0);
-	if (!ret)
-		keep_pair(&pair);
-	leave();
-	return ret;
+	return any ? take_pair(&pair, any->context, 0) : 0;
 }
 
 bool dvq_takeover_has_cq(const struct ibv_cq *cq)
@@ -813,9 +863,7 @@ static int fill_receives(const struct dvq_object *object, struct take_qp *taken,
 
 static int fill_qp(struct take_qp *taken, uint16_t flags)
 {
-	struct dvq_object object = {
-		.context = taken->qp->context, .kind = DVQ_KIND_QP, .handle = taken->qp->handle,
-	};
+	struct dvq_object object = { .context = taken->qp->context };
 	const uint64_t now = taken->context->changes->qps;
 	struct dvq_wq_info sq, rq;
 	int ret;

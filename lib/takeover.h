@@ -142,6 +142,7 @@ struct take_ah {
 };
 
 #define TAKE_AHS	4096
+#define TAKE_ASK	64	/* objects that the kernel is asked about at once */
 
 /**
  * struct take_context - a context whose calls come here first
@@ -232,7 +233,8 @@ struct take_row {
  * @arrived: entries that there had ever been at the last arm
  * @backlog: completions that were taken off the ring when a QP was reset, oldest first
  * @backlog_first, @backlog_count, @backlog_size: what of it is used
- * @context, @handle, @uid: which CQ it is
+ * @context, @uid: which CQ it is
+ * @gone: it is not there any more
  * @wants_sgid, @wants_unsolicited: what it was created to tell
  * @next: of all
  */
@@ -252,8 +254,8 @@ struct take_cq {
 	uint32_t backlog_first, backlog_count, backlog_size;
 
 	struct take_context *context;
-	uint32_t handle;
 	uint64_t uid;
+	bool gone;
 	bool wants_sgid, wants_unsolicited;
 	struct take_cq *next;
 };
@@ -331,6 +333,7 @@ int take_cq_forget(struct take_cq *cq, const struct take_qp *qp, bool recv);
  * @sig_all: requests need not ask for their completion
  * @inline_write: RDMA writes may carry inline data
  * @hints: the QP takes processing hints
+ * @gone: it is not there any more
  * @send_cq, @recv_cq: where it completes
  * @next: of all
  */
@@ -355,7 +358,7 @@ struct take_qp {
 
 	struct dvq_qp_info info;
 	uint32_t handle;
-	bool wide, sig_all, inline_write, hints;
+	bool wide, sig_all, inline_write, hints, gone;
 	struct take_cq *send_cq, *recv_cq;
 	struct take_qp *next;
 };
@@ -380,15 +383,5 @@ int take_post_send(struct take_qp *taken, struct ibv_send_wr *wr, struct ibv_sen
 int take_post_recv(struct take_qp *taken, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 /* the QP's record as it is now; its handle may be another's by now: compare the uid */
 int take_query_qp(const struct take_qp *taken, struct dvq_qp_info *info);
-
-/*
- * That query, or one of a CQ, failed since there is none: a handle of nobody, or by now of an
- * object of another kind. EBUSY is a destroyer that has not returned yet; EIO a removed device,
- * which tells nothing more although its context is still open.
- */
-static inline bool take_tells_of_none(int error)
-{
-	return error == ENOENT || error == EINVAL || error == EPROTONOSUPPORT;
-}
 
 #endif /* DVQ_LIB_TAKEOVER_H */

@@ -15,7 +15,6 @@
 #include "takeover.h"
 
 #define BATCH	16	/* entries that a poll takes with one fence */
-#define SWEEP	64	/* QPs that the kernel is asked about at once */
 
 static inline uint32_t entries(const struct dvq_efa_cq *ring)
 {
@@ -27,15 +26,15 @@ static inline uint32_t entries(const struct dvq_efa_cq *ring)
 /* of rows that have a QP: those whose QP is no more lose it; false: ask again */
 static bool sweep_some(struct take_cq *cq, struct take_row *const *rows, uint16_t n)
 {
-	uint8_t alive[SWEEP] = { 0 };
-	uint64_t uids[SWEEP];
+	uint8_t alive[TAKE_ASK] = { 0 };
+	uint64_t uids[TAKE_ASK];
 	int ret = 0;
 
 	for (uint16_t i = 0; i < n; i++)
 		uids[i] = rows[i]->qp->info.uid;
 	if (n)
 		ret = dvq_query_uids(cq->context->identity.fd, uids, n, alive);
-	if (ret && !take_tells_of_none(ret))
+	if (ret && !dvq_tells_of_none(ret))
 		return ret == EIO;
 	for (uint16_t i = 0; i < n; i++)
 		if (ret || !alive[i])
@@ -49,7 +48,7 @@ static bool sweep_some(struct take_cq *cq, struct take_row *const *rows, uint16_
  */
 static void sweep(struct take_cq *cq, uint64_t now)
 {
-	struct take_row *rows[SWEEP];
+	struct take_row *rows[TAKE_ASK];
 	bool done = true;
 	uint16_t n = 0;
 
@@ -57,7 +56,7 @@ static void sweep(struct take_cq *cq, uint64_t now)
 		if (!cq->rows[i].qp)
 			continue;
 		rows[n++] = &cq->rows[i];
-		if (n < SWEEP)
+		if (n < TAKE_ASK)
 			continue;
 		done &= sweep_some(cq, rows, n);
 		n = 0;

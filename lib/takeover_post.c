@@ -60,7 +60,7 @@ static int look_for_reset(struct take_qp *taken, bool recv, uint64_t now)
 	int ret = take_query_qp(taken, &info);
 
 	/* unless device or QP is gone (then it is posted to nobody) it may have been reset */
-	if (ret && ret != EIO && !take_tells_of_none(ret))
+	if (ret && ret != EIO && !dvq_tells_of_none(ret))
 		return ret;
 	if (ret || info.uid != taken->info.uid)
 		return 0;

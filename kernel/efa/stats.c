@@ -248,7 +248,5 @@ int efa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 p
 	if (!port)
 		return get_device_stats(dev, stats->value);
 	ret = get_port_stats(dev, stats->value);
-	if (ret)
-		return READ_ONCE(dev->registered) ? ret : ARRAY_SIZE(port_descs);
-	return ARRAY_SIZE(port_descs);
+	return ret && READ_ONCE(dev->registered) ? ret : ARRAY_SIZE(port_descs);
 }

@@ -254,8 +254,7 @@ TEST(own_mappings_go_when_the_kernel_knows_no_such_object)
 TEST(mapping_is_lent_again_if_it_is_good_for_that)
 {
 	struct ibv_context *context = fake_open(FAKE_DVQ);
-	const struct dvq_object qp = { .context = context, .kind = DVQ_KIND_QP, .handle = 1,
-				       .uid = 101 };
+	const struct dvq_object qp = { .context = context, .uid = 101 };
 	void *first, *again, *other;
 
 	CHECK_EQ(dvq_borrow(&qp, 0x10000, 0x1000, PROT_READ, &first), 0);
