@@ -272,17 +272,10 @@ static void dvq_posts_receives(struct rings *r)
 
 static struct post_way stock_way(const char *subject, struct rings *r, enum post_step measured)
 {
-	const bool receives = takes_receives(&r->scene.request);
+	struct post_way way = scene_way(subject, &r->scene, measured);
 
-	return (struct post_way) {
-		.subject = subject, .scene = r, .measured = measured, .after = pass_on,
-		.step = {
-			[POST_RECEIVES] = receives ? scene_post_recv : NULL,
-			[POST_SENDS] = r->scene.a->ex ? scene_wr(&r->scene) : scene_post_send,
-			[POLL_SENDS] = scene_poll_sends,
-			[POLL_RECEIVES] = receives ? scene_poll_receives : NULL,
-		},
-	};
+	way.after = pass_on;
+	return way;
 }
 
 static struct post_way dvq_way(struct rings *r, enum post_step measured)

@@ -223,3 +223,18 @@ int scene_next_receives(void *arg, unsigned int n)
 {
 	return poll_session(((struct scene *)arg)->b->recv_cq->ex, n);
 }
+
+struct post_way scene_way(const char *subject, struct scene *scene, enum post_step measured)
+{
+	const bool receives = takes_receives(&scene->request);
+
+	return (struct post_way) {
+		.subject = subject, .scene = scene, .measured = measured,
+		.step = {
+			[POST_RECEIVES] = receives ? scene_post_recv : NULL,
+			[POST_SENDS] = scene->a->ex ? scene_wr(scene) : scene_post_send,
+			[POLL_SENDS] = scene_poll_sends,
+			[POLL_RECEIVES] = receives ? scene_poll_receives : NULL,
+		},
+	};
+}

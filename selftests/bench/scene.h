@@ -65,4 +65,7 @@ int scene_next_receives(void *scene, unsigned int n);
 /* ibv_wr_*() as the request wants it */
 int (*scene_wr(const struct scene *scene))(void *scene, unsigned int n);
 
+/* what the stock provider does: of lists if the sender has no ibv_wr_*(), and ibv_poll_cq() */
+struct post_way scene_way(const char *subject, struct scene *scene, enum post_step measured);
+
 #endif /* SELFTESTS_BENCH_SCENE_H */

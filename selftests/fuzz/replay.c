@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "dice.h"
 #include "fuzz.h"
 
 #define INPUT_MAX	4096	/* bytes; -max_len of libFuzzer, too */
@@ -166,8 +167,7 @@ static uint64_t state;
 
 static uint32_t below(uint32_t n)
 {
-	state = state * 6364136223846793005 + 1442695040888963407;
-	return (state >> 33) % n;
+	return dice(&state) % n;
 }
 
 /* one change: a byte, some noise, a piece of another input, a piece less */

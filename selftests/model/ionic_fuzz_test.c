@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "dice.h"
 #include "tap.h"
 #include "test_pair.h"
 
@@ -16,8 +17,7 @@ static uint64_t state;
 
 static uint32_t rnd(void)
 {
-	state = state * 6364136223846793005 + 1442695040888963407;
-	return state >> 33;
+	return dice(&state);
 }
 
 static uint32_t below(uint32_t n)

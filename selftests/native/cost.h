@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -99,13 +100,28 @@ static inline void cost_check(const char *name, unsigned int limit, void (*child
 	CHECK(cost_of(name, child, arg) <= limit);
 }
 
+#define COST_MOST_QPS	64
+
 /* @base, and one instruction more in a request at most: where a ring ends there are some more */
-static inline void cost_check_flat(const char *name, double base, void (*child)(const void *arg),
+static inline void cost_check_same(const char *name, double base, void (*child)(const void *arg),
 				   const void *arg)
 {
 	const double n = cost_of(name, child, arg);
 
 	CHECK(n < base + 1 && n > base - 1);
+}
+
+/* It costs the same however large the ring and however many the queues: @entries and @qps are in @arg. */
+static inline void cost_check_flat(const char *name, void (*child)(const void *arg), const void *arg,
+				   uint32_t *entries, uint32_t *qps)
+{
+	const double base = cost_of(name, child, arg);
+
+	for (*entries = 32; *entries <= 16384; *entries *= 8)
+		cost_check_same(name, base, child, arg);
+	*entries = 0;
+	*qps = COST_MOST_QPS;
+	cost_check_same(name, base, child, arg);
 }
 
 #endif /* SELFTESTS_COST_H */

@@ -11,7 +11,6 @@
 #include "cost.h"
 #include "rings.h"
 
-#define MOST_QPS	64
 
 struct request {
 	struct dvq_efa_dest dest;
@@ -188,14 +187,14 @@ static void child(const void *arg)
 	struct burst b = { .ah = 3, .qp_num = 4, .qkey = 5, .lkey = 6, .rkey = 7, .length = 64,
 			   .hints = 1, .address = 0x10000, .data = calloc(COST_BURST, 32),
 			   .list = calloc(COST_BURST, sizeof(*b.list)) };
-	static struct dvq_efa_cq_qp qps[MOST_QPS];
-	struct rings *r[MOST_QPS];
+	static struct dvq_efa_cq_qp qps[COST_MOST_QPS];
+	struct rings *r[COST_MOST_QPS];
 	const uint32_t n = row->qps ? row->qps : 1;
 
 	for (uint32_t i = 0; i < n; i++) {
 		r[i] = open_row(row, RINGS_QP_NUM + i);
 		if (!i)
-			CHECK_EQ(dvq_efa_cq_set_qps(&r[0]->cq, qps, MOST_QPS), 0);
+			CHECK_EQ(dvq_efa_cq_set_qps(&r[0]->cq, qps, COST_MOST_QPS), 0);
 		CHECK_EQ(dvq_efa_cq_attach(&r[0]->cq, &r[i]->sq, &r[i]->rq), 0);
 	}
 	cost_watch_me();
@@ -236,13 +235,7 @@ ROW(completion_of_a_receive, receive_one, 64, .poll = true, .limit = 50)
 
 static void check_flat(struct row row)
 {
-	const double base = cost_of(row.name, child, &row);
-
-	for (row.entries = 32; row.entries <= 16384; row.entries *= 8)
-		cost_check_flat(row.name, base, child, &row);
-	row.entries = 0;
-	row.qps = MOST_QPS;
-	cost_check_flat(row.name, base, child, &row);
+	cost_check_flat(row.name, child, &row, &row.entries, &row.qps);
 }
 
 TEST(flat)

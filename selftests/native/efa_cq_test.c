@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "dice.h"
 #include "rings.h"
 
 static struct dvq_efa_wc wc[64];
@@ -820,18 +821,7 @@ TEST(random_bytes)
 
 /* ---- the common entries go a short way, which ends where the long one does ------------- */
 
-static uint32_t any_number(void)
-{
-	static uint64_t state = 20261130;
-
-	state = state * 6364136223846793005 + 1442695040888963407;
-	return (uint32_t)(state >> 33);
-}
-
-static bool one_in(uint32_t n)
-{
-	return !(any_number() % n);
-}
+static uint64_t thrown = 20261130;
 
 /* @both[1] knows no short way; some with 64-bit ids, which have none either */
 static void open_both(struct rings *both[2], uint32_t round)
@@ -849,7 +839,7 @@ static void open_both(struct rings *both[2], uint32_t round)
 
 static void post_to_both(struct rings *both[2], uint64_t wr_id)
 {
-	const bool send = one_in(2);
+	const bool send = dice_one_in(&thrown, 2);
 
 	for (int i = 0; i < 2; i++) {
 		if (send)
@@ -863,28 +853,28 @@ static void post_to_both(struct rings *both[2], uint64_t wr_id)
 /* mostly what there can be, now and then anything */
 static void complete_both(struct rings *both[2])
 {
-	const bool recv = one_in(2);
-	const uint32_t slot = any_number() % 8;
+	const bool recv = dice_one_in(&thrown, 2);
+	const uint32_t slot = dice(&thrown) % 8;
 	uint64_t id = recv ? rings_desc(both[0], slot).req_id : rings_wqe_id(both[0], slot);
 	uint32_t flags = (recv ? EFA_CQE_QTYPE_RECV : EFA_CQE_QTYPE_SEND) << 1;
 	struct efa_cqe_rx_ex cqe;
 	uint8_t *bytes = (uint8_t *)&cqe;
 
 	for (uint32_t i = 0; i < sizeof(cqe); i++)
-		bytes[i] = any_number();
-	if (one_in(20))
-		id ^= 1u << any_number() % 16;
-	if (one_in(6))
-		flags ^= any_number() & 0xf8;
-	if (one_in(40))
-		flags = any_number() & 0xff;
+		bytes[i] = dice(&thrown);
+	if (dice_one_in(&thrown, 20))
+		id ^= 1u << dice(&thrown) % 16;
+	if (dice_one_in(&thrown, 6))
+		flags ^= dice(&thrown) & 0xf8;
+	if (dice_one_in(&thrown, 40))
+		flags = dice(&thrown) & 0xff;
 	cqe.rx.common.req_id = (uint16_t)id;
 	cqe.rx.common.flags = (uint8_t)flags;
-	cqe.rx.common.qp_num = one_in(20) ? any_number() : RINGS_QP_NUM;
+	cqe.rx.common.qp_num = dice_one_in(&thrown, 20) ? dice(&thrown) : RINGS_QP_NUM;
 	if (!recv) {
 		memcpy(bytes + 6, &(uint16_t){ (uint16_t)(id >> 16) }, 2);
 		memcpy(bytes + 8, &(uint32_t){ (uint32_t)(id >> 32) }, 4);
-	} else if (one_in(3)) {
+	} else if (dice_one_in(&thrown, 3)) {
 		cqe.rx.ah = EFA_AH_UNKNOWN;
 	}
 	for (int i = 0; i < 2; i++)
@@ -893,7 +883,7 @@ static void complete_both(struct rings *both[2])
 
 static uint32_t poll_both(struct rings *both[2])
 {
-	const uint32_t most = 1 + any_number() % 16;
+	const uint32_t most = 1 + dice(&thrown) % 16;
 	static struct dvq_efa_wc wcs[2][16];
 	uint32_t n[2];
 
@@ -923,9 +913,9 @@ TEST(short_way_and_long_way_agree)
 
 		open_both(both, round);
 		for (uint64_t step = 0; step < 1000; step++) {
-			for (uint32_t i = any_number() % 6; i; i--)
+			for (uint32_t i = dice(&thrown) % 6; i; i--)
 				post_to_both(both, step << 8 | i);
-			for (uint32_t i = any_number() % 5; i; i--)
+			for (uint32_t i = dice(&thrown) % 5; i; i--)
 				complete_both(both);
 			reports += poll_both(both);
 		}

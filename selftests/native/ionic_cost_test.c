@@ -7,7 +7,6 @@
 #include "cost.h"
 #include "ionic_rings.h"
 
-#define MOST_QPS	64
 
 /* values that the compiler does not know */
 struct burst {
@@ -154,14 +153,14 @@ static void child(const void *arg)
 	const struct row *row = arg;
 	struct burst b = { .lkey = 6, .rkey = 7, .length = 64, .ah = 3, .qp_num = 4, .qkey = 5,
 			   .address = 0x10000, .data = calloc(COST_BURST, 32) };
-	static struct dvq_ionic_cq_qp qps[MOST_QPS];
-	struct ionic_rings *r[MOST_QPS];
+	static struct dvq_ionic_cq_qp qps[COST_MOST_QPS];
+	struct ionic_rings *r[COST_MOST_QPS];
 	const uint32_t n = row->qps ? row->qps : 1;
 
 	for (uint32_t i = 0; i < n; i++) {
 		r[i] = open_row(row, RINGS_QP_NUM + i);
 		if (!i)
-			CHECK_EQ(dvq_ionic_cq_set_qps(&r[0]->cq, qps, MOST_QPS), 0);
+			CHECK_EQ(dvq_ionic_cq_set_qps(&r[0]->cq, qps, COST_MOST_QPS), 0);
 		CHECK_EQ(dvq_ionic_cq_attach(&r[0]->cq, &r[i]->sq, &r[i]->rq), 0);
 	}
 	cost_watch_me();
@@ -202,13 +201,7 @@ ROW(completion_of_a_receive_with_immediate, receive_one, .poll = true, .imm = tr
 
 static void check_flat(struct row row)
 {
-	const double base = cost_of(row.name, child, &row);
-
-	for (row.entries = 32; row.entries <= 16384; row.entries *= 8)
-		cost_check_flat(row.name, base, child, &row);
-	row.entries = 0;
-	row.qps = MOST_QPS;
-	cost_check_flat(row.name, base, child, &row);
+	cost_check_flat(row.name, child, &row, &row.entries, &row.qps);
 }
 
 TEST(flat)

@@ -3,6 +3,7 @@
  * Ionic completions: numbered messages and single requests, order, flushes, errors, wraps,
  * pipelines, queues that are gone, events.
  */
+#include "dice.h"
 #include "ionic_rings.h"
 
 static struct ionic_rings *open_rings(void)
@@ -742,18 +743,7 @@ TEST(arming)
 
 /* ---- the common entries go a short way, which ends where the long one does ------------- */
 
-static uint32_t any_number(void)
-{
-	static uint64_t state = 20261130;
-
-	state = state * 6364136223846793005 + 1442695040888963407;
-	return (uint32_t)(state >> 33);
-}
-
-static bool one_in(uint32_t n)
-{
-	return !(any_number() % n);
-}
+static uint64_t thrown = 20261130;
 
 /* @both[1] knows no short way */
 static void open_both(struct ionic_rings *both[2], bool ud)
@@ -770,9 +760,9 @@ static void open_both(struct ionic_rings *both[2], bool ud)
 
 static void post_to_both(struct ionic_rings *both[2], uint64_t wr_id)
 {
-	struct dvq_ionic_wr wr = one_in(5) ? local(one_in(2) ? DVQ_IONIC_SIGNALED : 0) :
-			     message(one_in(4) ? 0 : DVQ_IONIC_SIGNALED);
-	const bool send = one_in(2), publish = !one_in(8);
+	struct dvq_ionic_wr wr = dice_one_in(&thrown, 5) ? local(dice_one_in(&thrown, 2) ? DVQ_IONIC_SIGNALED : 0) :
+			     message(dice_one_in(&thrown, 4) ? 0 : DVQ_IONIC_SIGNALED);
+	const bool send = dice_one_in(&thrown, 2), publish = !dice_one_in(&thrown, 8);
 
 	if (both[0]->ud) {
 		wr = ionic_send();
@@ -794,20 +784,20 @@ static void post_to_both(struct ionic_rings *both[2], uint64_t wr_id)
 static void complete_both(struct ionic_rings *both[2])
 {
 	const struct dvq_ionic_reqs *sq = &both[0]->sq.wq.reqs, *rq = &both[0]->rq.wq.reqs;
-	const uint32_t type = one_in(40) ? any_number() % 8 : 1 + any_number() % 3;
-	const uint32_t qp_num = one_in(30) ? any_number() & 0xffffff : RINGS_QP_NUM;
-	const bool error = one_in(60);
+	const uint32_t type = dice_one_in(&thrown, 40) ? dice(&thrown) % 8 : 1 + dice(&thrown) % 3;
+	const uint32_t qp_num = dice_one_in(&thrown, 30) ? dice(&thrown) & 0xffffff : RINGS_QP_NUM;
+	const bool error = dice_one_in(&thrown, 60);
 	struct ionic_cqe cqe;
 
 	for (uint32_t i = 0; i < sizeof(cqe.u); i++)
-		cqe.u.bytes[i] = one_in(3) ? any_number() : 0;
+		cqe.u.bytes[i] = dice_one_in(&thrown, 3) ? dice(&thrown) : 0;
 	if (type == IONIC_CQE_RECV)
-		cqe.u.recv.id = htole64(rq->retired + (one_in(4) ? any_number() % 4 : 0));
+		cqe.u.recv.id = htole64(rq->retired + (dice_one_in(&thrown, 4) ? dice(&thrown) % 4 : 0));
 	else if (type == IONIC_CQE_SEND_MSN)
-		cqe.u.send.msn = htobe32((sq->done + (one_in(4) ? any_number() % 5 : 1)) % 8);
+		cqe.u.send.msn = htobe32((sq->done + (dice_one_in(&thrown, 4) ? dice(&thrown) % 5 : 1)) % 8);
 	else
-		cqe.u.send.id = htole64(sq->retired + (one_in(4) ? any_number() % 4 : 0));
-	cqe.status_length = htobe32(error ? any_number() % 16 : any_number() % 1000);
+		cqe.u.send.id = htole64(sq->retired + (dice_one_in(&thrown, 4) ? dice(&thrown) % 4 : 0));
+	cqe.status_length = htobe32(error ? dice(&thrown) % 16 : dice(&thrown) % 1000);
 	for (int i = 0; i < 2; i++)
 		ionic_cqe(both[i], 0, cqe, qp_num, type, error);
 }
@@ -828,7 +818,7 @@ static void check_same(struct ionic_rings *both[2], const struct dvq_ionic_reqs 
 static uint32_t poll_both(struct ionic_rings *both[2])
 {
 	static struct dvq_ionic_wc wc[2][16];
-	const uint32_t most = 1 + any_number() % 16;
+	const uint32_t most = 1 + dice(&thrown) % 16;
 	uint32_t n[2];
 
 	for (int i = 0; i < 2; i++) {
@@ -851,9 +841,9 @@ TEST(short_way_and_long_way_agree)
 
 		open_both(both, round % 4 == 3);
 		for (uint64_t step = 0; step < 100; step++) {
-			for (uint32_t i = any_number() % 6; i; i--)
+			for (uint32_t i = dice(&thrown) % 6; i; i--)
 				post_to_both(both, step << 8 | i);
-			for (uint32_t i = any_number() % 5; i; i--)
+			for (uint32_t i = dice(&thrown) % 5; i; i--)
 				complete_both(both);
 			reports += poll_both(both);
 		}

@@ -300,21 +300,25 @@ TEST(a_kernel_that_counts_nothing)
 	end_scene();
 }
 
+static struct ibv_qp_init_attr_ex attr_on(struct ibv_cq *send_cq, struct ibv_cq *recv_cq, uint64_t ops)
+{
+	return (struct ibv_qp_init_attr_ex) {
+		.qp_type = IBV_QPT_DRIVER,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = ops, .pd = &s.pd, .send_cq = send_cq, .recv_cq = recv_cq,
+		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+}
+
 /* a new release has hints; an old one is given what it knows, and the rest is ours */
 TEST(create_qp_ex_beyond_the_provider)
 {
 	struct efadv_qp_init_attr efa = { .wr_flags = EFADV_WR_EX_WITH_PROCESSING_HINTS };
-	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_DRIVER,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE,
-		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
+	struct ibv_qp_init_attr_ex attr;
 	struct ibv_qp *qp;
 
 	set_scene(44);
-	attr.pd = &s.pd;
-	attr.send_cq = attr.recv_cq = cq();
+	attr = attr_on(cq(), cq(), IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE);
 	fake_kernel.cqs[1].info.qps = 0;
 	qp = efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
 	REQUIRE(qp);
@@ -342,17 +346,11 @@ TEST(create_qp_ex_beyond_the_provider)
 TEST(create_qp_ex_that_the_provider_can_do)
 {
 	struct efadv_qp_init_attr efa = { .wr_flags = EFADV_WR_EX_WITH_PROCESSING_HINTS };
-	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_DRIVER,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND,
-		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
+	struct ibv_qp_init_attr_ex attr;
 	struct ibv_qp *qp;
 
 	set_scene(65);
-	attr.pd = &s.pd;
-	attr.send_cq = attr.recv_cq = cq();
+	attr = attr_on(cq(), cq(), IBV_QP_EX_WITH_SEND);
 	fake_kernel.cqs[1].info.qps = 0;
 	qp = efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
 	REQUIRE(qp);
@@ -379,13 +377,8 @@ TEST(create_qp_ex_that_the_provider_can_do)
 
 static struct ibv_qp *create_qp_on(struct ibv_cq_ex *send_cq, struct ibv_cq_ex *recv_cq)
 {
-	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_DRIVER,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND, .pd = &s.pd,
-		.send_cq = ibv_cq_ex_to_cq(send_cq), .recv_cq = ibv_cq_ex_to_cq(recv_cq),
-		.cap = { .max_send_wr = 8, .max_recv_wr = 8, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
+	struct ibv_qp_init_attr_ex attr = attr_on(ibv_cq_ex_to_cq(send_cq), ibv_cq_ex_to_cq(recv_cq),
+						  IBV_QP_EX_WITH_SEND);
 	struct efadv_qp_init_attr efa = {};
 
 	return efadv_create_qp_ex(s.context, &attr, &efa, sizeof(efa));
