@@ -1,13 +1,77 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What a guest boots from, for kernels that are not an image's own. Sourced by kernel and debug. (image has the
-# like of it inside: it is hashed whole into the images' names.)
+# What a guest boots from, and the directories of the cache that it is kept in. Sourced by image, image-foreign,
+# kernel and debug; hashed into the names of what they make, as these scripts are.
+
+# ---- directories ------------------------------------------------------------------------------------
+
+# A directory of the cache is $cache/NAME-HASH. It appears whole or not at all, and older ones of its name go when
+# a new one is complete.
+
+# claim NAME: until the script ends no other one makes a directory of that name
+claim()
+{
+	mkdir -p "$cache"
+	exec 9> "$cache/.lock-$1"
+	flock -n 9 || { say "another process is making it: waiting for it"; flock 9; }
+}
+
+# begin NAME DIRECTORY: sets tmp, what is to become the directory
+begin()
+{
+	tmp=$2.tmp
+	rm -rf "$cache/$1"-????????????.tmp
+	mkdir "$tmp"
+	trap 'rm -rf "$tmp"' EXIT
+	trap 'exit 130' INT TERM
+}
+
+# finish NAME DIRECTORY: an older one stays while a command runs in it: inroot holds a shared lock on its release file
+finish()
+{
+	local dir
+
+	mv "$tmp" "$2"
+	for dir in "$cache/$1"-????????????; do
+		[ "$dir" = "$2" ] ||
+			flock --nonblock "$dir/release" rm -rf "$dir" ||
+			say "$dir is in use: it stays"
+	done
+}
+
+# ---- the root ---------------------------------------------------------------------------------------
 
 # Kernel drivers that no guest of ours has a device for.
 # shellcheck disable=SC2034
 no_drivers=(drivers/gpu drivers/media drivers/iio drivers/staging drivers/hid drivers/usb
 	drivers/net/wireless drivers/net/can drivers/bluetooth drivers/isdn sound)
+
+# Under TCG a guest spends 0.1 s on unpacking each compressed module it loads.
+unpack_modules()
+{
+	find "$1" -name '*.ko.xz' -print0 | xargs -0 -r -n 64 -P 2 xz -d
+	find "$1" -name '*.ko.zst' -print0 | xargs -0 -r -n 64 -P 2 zstd -q -d --rm
+}
+
+# make_root_image TREE FILE DIRECTORY...: an ext4 image of the tree without those directories: each is hidden under
+# an empty mount, so nothing is copied. The mounts live in a mount namespace of their own and go with it.
+make_root_image()
+{
+	# shellcheck disable=SC2016 # the inner shell expands it
+	unshare --mount bash -eu -c '
+		root=$1 image=$2
+		shift 2
+		for dir; do
+			[ ! -d "$root/$dir" ] || mount -t tmpfs -o ro dvq-hidden "$root/$dir"
+		done
+		kilobytes=$(du -sk "$root" | cut -f1)
+		mke2fs -q -F -t ext4 -O ^has_journal,^resize_inode -m 0 -E lazy_itable_init=1 \
+			-L dvq-root -d "$root" "$image" "$((kilobytes * 11 / 10 + 32768))k" > /dev/null
+	' make_root_image "$@"
+}
+
+# ---- the kernel -------------------------------------------------------------------------------------
 
 # number FILE OFFSET BYTES: a little-endian number in a file
 number()
@@ -60,6 +124,12 @@ unpack_kernel()
 		;;
 	esac
 }
+
+# ---- the initramfs ----------------------------------------------------------------------------------
+
+# What reaches the root tree, and the host's directories if they are shared by 9p.
+# shellcheck disable=SC2034
+root_modules=(virtio_pci virtio_blk ext4 overlay) share_modules=(9pnet_virtio 9p)
 
 # pack_initrd FILE BUSYBOX INIT [MODULE...]: not compressed, the guest would pay for it at each boot
 pack_initrd()

@@ -87,10 +87,10 @@ load_suite()
 # Comments do not count.
 image_hash()
 {
-	local files=("$vm/suites/$suite" "$vm/image" "$vm/initramfs-init")
+	local builder=$vm/image
 
-	[ "$arch" = amd64 ] || files=("$vm/suites/$suite" "$vm/image-foreign" "$vm/boot.sh" "$vm/initramfs-init")
-	sed '/^[[:space:]]*#/d' "${files[@]}" | sha256sum | cut -c1-12
+	[ "$arch" = amd64 ] || builder+=-foreign
+	sed '/^[[:space:]]*#/d' "$vm/suites/$suite" "$builder" "$vm/boot.sh" "$vm/initramfs-init" | sha256sum | cut -c1-12
 }
 
 # build_image: of the suite that is loaded, unless it is there; prints image_dir
