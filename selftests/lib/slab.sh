@@ -6,6 +6,7 @@
 
 warm_up=10
 slab_limit=$((64 * 1024))
+slab_tries=3
 
 # Bytes of the kernel's objects, without what the last moments and the allocator's caches hold. Counting
 # objects instead of pages leaves out how they happen to lie.
@@ -42,4 +43,21 @@ growth()
 	note "the kernel's objects grew by $grown bytes in $rounds rounds"
 	awk 'NR > 2 { print $1, $2 * $4 }' /proc/slabinfo | sort | join /tmp/dvq-slab.before - |
 		awk '$3 - $2 >= 4096 { print "# " $1 ": " $3 - $2 }' | sort -k 3 -n -r | head -n 6
+}
+
+# no_growth ROUNDS OTHERS COMMAND...: fails if the kernel's objects grow by slab_limit more than the OTHERS
+# bytes that are not the tested driver's. A leak grows each time. What the system and the allocator happen to
+# keep does not (processes that end late, objects a processor has at hand), so what looks too much is measured
+# again.
+no_growth()
+{
+	local rounds=$1 others=$2 try
+
+	shift 2
+	for ((try = 0; try < slab_tries; try++)); do
+		growth "$rounds" "$@"
+		[ "$others" = 0 ] || note "of which $((grown - others)) bytes are not others'"
+		[ $((grown - others)) -ge "$slab_limit" ] || return 0
+	done
+	fail 'that is too much'
 }
