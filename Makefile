@@ -15,7 +15,7 @@ OUT	?= $(ROOT)/build/host
 SUITE	?= forky
 PLANS	?=
 BENCH	?=
-# what make check-all is to check, all if empty: SUITE or SUITE:KERNEL
+# what make check-all is to check, all if empty: SUITE, SUITE:KERNEL or packages
 ROWS	?=
 # a kernel of the guest that is not the suite's own: cloud, backports, or a debug kernel, kasan, kcsan
 KERNEL	?=
@@ -43,7 +43,8 @@ help:
 ##
 ## make demo             a guest with both adapters and the manual pages' calls (root)
 ## make check            style, native tests, tests in guests of SUITE= (forky); PLANS= picks some (root)
-## make check-all        the same on every suite and kernel that dvq is for; ROWS="trixie bookworm:cloud" picks (root)
+## make check-all        the same on every suite and kernel that dvq is for, then check-packages; ROWS="trixie
+##                       bookworm:cloud" picks (root)
 ## make against          modules built for 7.3, the kernel of trixie-backports, as make style does (root)
 ## make check-packages   Debian packages are installed, booted, upgraded and purged on each suite; SUITE= picks one (root)
 ## make soak             adapters are pulled out a thousand times under load (root)
