@@ -442,6 +442,41 @@ ADAPTER_TEST(two_channels_on_one_vector)
 	cq_wait_many(two.cq, 1);
 }
 
+struct destruction {
+	struct cq *cq;
+	volatile bool done;
+};
+
+static void *destroy(void *arg)
+{
+	struct destruction *destruction = arg;
+	int err = ibv_destroy_cq(destruction->cq->cq);
+
+	destruction->done = true;
+	return (void *)(intptr_t)err;
+}
+
+/* An event that comes while the device is asked to destroy the CQ is not lost when it refuses. */
+ADAPTER_TEST(event_while_destruction_is_refused)
+{
+	struct scene scene = without_its_event("inject op=eq_irq action=drop");
+	struct destruction destruction = { .cq = scene.cq };
+	pthread_t thread;
+	void *err;
+
+	REQUIRE(!endpoint_destroy(scene.duo.b));
+	model_ask(peer->model, "inject op=destroy_cq action=fail status=7");
+	model_ask(peer->model, "stop");
+	REQUIRE(!pthread_create(&thread, NULL, destroy, &destruction));
+	sleep_ms(200);
+	CHECK(!destruction.done);
+	model_ask(peer->model, "irq vector=1");
+	model_ask(peer->model, "cont");
+	pthread_join(thread, &err);
+	CHECK_EQ((intptr_t)err, EBUSY);
+	CHECK(cq_event(scene.cq, PATIENCE_MS));
+}
+
 /* the events of a CQ that was destroyed do not come for the one that got its number */
 ADAPTER_TEST(armed_cq_destroyed)
 {
@@ -459,20 +494,6 @@ ADAPTER_TEST(armed_cq_destroyed)
 }
 
 /* ---- acknowledging ------------------------------------------------------- */
-
-struct destruction {
-	struct cq *cq;
-	volatile bool done;
-};
-
-static void *destroy(void *arg)
-{
-	struct destruction *destruction = arg;
-	int err = ibv_destroy_cq(destruction->cq->cq);
-
-	destruction->done = true;
-	return (void *)(intptr_t)err;
-}
 
 /* destroying waits for the acknowledgement of events that were fetched */
 ADAPTER_TEST(destroy_waits_for_acknowledgement)

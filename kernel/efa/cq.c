@@ -180,16 +180,35 @@ static int respond(struct efa_cq *cq, struct ib_udata *udata)
 
 static int events_on(struct efa_dev *dev, struct efa_cq *cq)
 {
-	return cq->eq ? xa_insert(&dev->cqs, cq->cq_idx, cq, GFP_KERNEL) : 0;
+	struct efa_cq *old;
+	int ret = -EBUSY;
+
+	if (!cq->eq)
+		return 0;
+	xa_lock(&dev->cqs);
+	/* The device may give the index on as soon as it has destroyed the CQ. */
+	old = xa_load(&dev->cqs, cq->cq_idx);
+	if (!old || old->leaving)
+		ret = xa_err(__xa_store(&dev->cqs, cq->cq_idx, cq, GFP_KERNEL));
+	xa_unlock(&dev->cqs);
+	return ret;
 }
 
 static void events_off(struct efa_dev *dev, struct efa_cq *cq)
 {
 	if (!cq->eq)
 		return;
-	xa_erase(&dev->cqs, cq->cq_idx);
+	/* Unless another CQ has got the index. */
+	xa_cmpxchg(&dev->cqs, cq->cq_idx, cq, NULL, GFP_KERNEL);
 	/* A handler that has found the CQ before has to finish. */
 	synchronize_irq(cq->eq->irq.nr);
+}
+
+static void set_leaving(struct efa_dev *dev, struct efa_cq *cq, bool leaving)
+{
+	xa_lock(&dev->cqs);
+	cq->leaving = leaving;
+	xa_unlock(&dev->cqs);
 }
 
 /* ---- create and destroy --------------------------------------------------------------- */
@@ -295,17 +314,16 @@ int efa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct efa_cq *cq = to_efa_cq(ibcq);
 	int ret;
 
-	/* First, because the device may give the index to another CQ at once. */
-	events_off(dev, cq);
+	/* Its events go on until the device has let go of it, which it may refuse. */
+	set_leaving(dev, cq, true);
 	ret = efa_settle(efa_cmd_destroy_cq(dev, cq->cq_idx));
-	if (ret && dvq_is_cleanup(udata)) {
-		uncreate_cq(dev, cq);
-	} else if (ret) {
-		/* The index is still taken, so only memory can be lacking. */
-		if (events_on(dev, cq))
-			ibdev_err(&dev->dvq.ibdev, "CQ %u has lost its events\n", cq->cq_idx);
+	if (ret && !dvq_is_cleanup(udata)) {
+		set_leaving(dev, cq, false);
 		return ret;
 	}
+	if (ret)
+		uncreate_cq(dev, cq);
+	events_off(dev, cq);
 	unmap_cq(cq);
 	dvq_cq_cleanup(&cq->dvq);
 	put_ring(dev, cq);

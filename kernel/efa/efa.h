@@ -274,7 +274,8 @@ enum efa_verb_stat {
  * @caps: register CAPS as read by the last reset
  * @attr: what the device tells of itself
  * @cqs: CQs that raise events, by CQ index. Looked into by event handlers; a CQ is
- *	freed after it was erased and the handler of its vector has been waited for.
+ *	freed after it was erased and the handler of its vector has been waited for. Its
+ *	lock protects efa_cq.leaving, too.
  * @qp_generations: how many QPs the device has created in each slot of its table
  * @qp_mask: of the bits of a QP number that say the slot
  * @verb_errors: failed verbs, by enum efa_verb_stat
@@ -389,6 +390,8 @@ struct efa_ah {
  * struct efa_cq - completion queue
  * @umem: memory of the creator, or NULL and the ring is in @ring
  * @eq: where its events go, or NULL
+ * @leaving: the device is asked to destroy it, so another CQ may get the index. Protected by
+ *	the lock of efa_dev.cqs.
  */
 struct efa_cq {
 	struct dvq_cq dvq;
@@ -396,6 +399,7 @@ struct efa_cq {
 	struct dvq_ring ring;
 	struct ib_umem *umem;
 	struct efa_eq *eq;
+	bool leaving;
 	struct dvq_mmap *ring_mmap;
 	struct dvq_mmap *db_mmap;
 };
