@@ -28,13 +28,32 @@ run()
 	done < <(cat "$results/$1")
 }
 
+# model_name DEVICE: what the model calls it
+model_name()
+{
+	local mac
+
+	mac=$(cat "/sys/class/infiniband/$1/device/net"/*/address)
+	model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }'
+}
+
 test_sends() { run sends; }
 test_inline_data() { run inline_data; }
 test_lists_of_buffers() { run lists_of_buffers; }
 test_reads_and_writes() { run reads_and_writes; }
+
+# The peer is so slow to answer that a send without the fence would be the first.
+test_fence()
+{
+	! model_present || model "$(model_name "$peer")" delay ms=20 > /dev/null
+	run fence
+	! model_present || model "$(model_name "$peer")" delay ms=0 > /dev/null
+}
+
 test_atomics() { run atomics; }
 test_global_key() { run global_key; }
 test_registration() { run registration; }
+test_registration_inside_pages() { run registration_inside_pages; }
 test_registration_refused() { run registration_refused; }
 test_refused_requests() { run refused_requests; }
 test_refused_objects() { run refused_objects; }
@@ -51,21 +70,13 @@ test_worker_of_a_cq_that_goes() { run worker_of_a_cq_that_goes; }
 test_datagrams() { run datagrams; }
 test_send_queue_error() { run send_queue_error; }
 
-model_name()
-{
-	local mac
-
-	mac=$(cat "/sys/class/infiniband/$self/device/net"/*/address)
-	model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }'
-}
-
 # A completion comes twice: its QP goes to ERR, and its user hears of it.
 test_completion_that_makes_no_sense()
 {
 	model_present || { skip "needs the modelled adapter's control channel"; return; }
-	model "$(model_name)" inject op=send_completion action=dup > /dev/null
+	model "$(model_name "$self")" inject op=send_completion action=dup > /dev/null
 	run nonsense
-	model "$(model_name)" inject clear > /dev/null
+	model "$(model_name "$self")" inject clear > /dev/null
 	# and only it
 	run sends
 }
@@ -83,7 +94,7 @@ test_event_of_a_cq_that_goes()
 	local name before number events
 
 	model_present || { skip "needs the modelled adapter's control channel"; return; }
-	name=$(model_name)
+	name=$(model_name "$self")
 	before=" $(model "$name" cqs) "
 	events=$(stat "$name" eq_events)
 	model "$name" inject op=destroy_cq action=delay ms=3000 > /dev/null
@@ -106,9 +117,9 @@ test_address_handle_without_answer()
 	[ -d "$driver" ] || { skip 'for dvq_ionic only'; return; }
 	pci=$(readlink -f "/sys/class/infiniband/$self/device")
 	device=$(basename "$pci"/ionic.rdma.*)
-	model "$(model_name)" inject op=create_ah action=drop > /dev/null
+	model "$(model_name "$self")" inject op=create_ah action=drop > /dev/null
 	run unanswered
-	model "$(model_name)" inject clear > /dev/null
+	model "$(model_name "$self")" inject clear > /dev/null
 	echo "$device" > "$driver/unbind"
 	echo "$device" > "$driver/bind"
 	until [ -d "$pci/infiniband/$self" ]; do

@@ -561,6 +561,29 @@ out:
 	both_exit();
 }
 
+/* A send that is fenced carries what the read before it has brought. */
+static void test_fence(void)
+{
+	u32 rkey, i;
+
+	if (both_init(IB_QPT_RC, IB_PD_UNSAFE_GLOBAL_RKEY))
+		goto out;
+	rkey = b.pd->unsafe_global_rkey;
+	for (i = 0; i < 5; i++) {
+		memset(a.buf, 0, 30000);
+		fill(b.buf, 30000, i);
+		EXPECT_EQ(recv(&b, 10, 32768, 30000), 0);
+		EXPECT_EQ(rdma(&a, 1, IB_WR_RDMA_READ, 0, 30000, b.dma, rkey), 0);
+		EXPECT_EQ(send(&a, 2, IB_WR_SEND, 0, 30000, IB_SEND_SIGNALED | IB_SEND_FENCE), 0);
+		WAIT(&a, 1);
+		WAIT(&a, 2);
+		WAIT(&b, 10);
+		EXPECT(!memcmp(b.buf, b.buf + 32768, 30000));
+	}
+out:
+	both_exit();
+}
+
 static void test_atomics(void)
 {
 	u64 *mine, *theirs;
@@ -650,6 +673,36 @@ static void test_registration(void)
 	EXPECT_EQ(rdma(&a, 3, IB_WR_RDMA_WRITE, 0, 8, region.mr->iova, region.mr->rkey), 0);
 	WAIT_FOR(&a, 3, IB_WC_REM_ACCESS_ERR);
 	EXPECT_EQ(ib_dereg_mr(region.mr), 0);
+out:
+	both_exit();
+}
+
+/* A region need not begin where a page does. */
+static void test_registration_inside_pages(void)
+{
+	static const u32 sizes[] = { 1, 3 };
+	struct region region = {};
+	u32 i, length;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		length = sizes[i] * PAGE_SIZE - 300;
+		EXPECT_EQ(region_init(&region, &b, sizes[i]), 0);
+		sg_init_table(region.sg, 1);
+		sg_dma_address(&region.sg[0]) = b.dma + PAGE_SIZE + 200;
+		sg_dma_len(&region.sg[0]) = length;
+		EXPECT_EQ(ib_map_mr_sg(region.mr, region.sg, 1, NULL, PAGE_SIZE), 1);
+		EXPECT_EQ(reg(&region, &b, 100, ACCESS), 0);
+		WAIT(&b, 100);
+		fill(a.buf, length, i);
+		memset(b.buf, 0, BUFFER);
+		EXPECT_EQ(rdma(&a, 1, IB_WR_RDMA_WRITE, 0, length, region.mr->iova,
+			       region.mr->rkey), 0);
+		WAIT(&a, 1);
+		EXPECT(!memcmp(a.buf, b.buf + PAGE_SIZE + 200, length));
+		EXPECT_EQ(ib_dereg_mr(region.mr), 0);
+	}
 out:
 	both_exit();
 }
@@ -1343,9 +1396,11 @@ static const struct test {
 	{ "inline_data", test_inline_data },
 	{ "lists_of_buffers", test_lists_of_buffers },
 	{ "reads_and_writes", test_reads_and_writes },
+	{ "fence", test_fence },
 	{ "atomics", test_atomics },
 	{ "global_key", test_global_key },
 	{ "registration", test_registration },
+	{ "registration_inside_pages", test_registration_inside_pages },
 	{ "registration_refused", test_registration_refused },
 	{ "refused_requests", test_refused_requests },
 	{ "refused_objects", test_refused_objects },
