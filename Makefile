@@ -25,12 +25,16 @@ JOBS	?= $(shell nproc)
 
 export ROOT
 
-all: modules tools
+# What writes the manual pages, if it is there. All is made before make install, which is root and would leave what
+# others cannot remove.
+rst2man	= $(shell command -v rst2man || command -v rst2man.py)
+
+all: modules tools $(if $(rst2man),man)
 
 help:
 	@sed -n 's/^## //p' $(ROOT)/Makefile
 
-## make                  modules for the running kernel, the library and the command dvq
+## make                  modules for the running kernel, the library and the command dvq, manual pages if there is rst2man
 ## make modules          modules; KDIR= names other kernel headers, OUT= another directory (build/host);
 ##                       of clang if the kernel is (LLVM= names a version of it)
 ## make library          libdvq and its pkg-config file
@@ -145,8 +149,7 @@ is_live	= [ -n "$(DESTDIR)" ] ||
 
 install: $(if $(DESTDIR),,root) modules install-programs install-modprobe
 	$(kbuild) INSTALL_MOD_PATH=$(DESTDIR) INSTALL_MOD_DIR=updates modules_install
-	@if command -v rst2man > /dev/null || command -v rst2man.py > /dev/null; then $(MAKE) install-man; else \
-		echo "no manual pages: install rst2man (python3-docutils), then make install-man"; fi
+	@$(if $(rst2man),$(MAKE) install-man,echo "no manual pages: install rst2man (python3-docutils), then make install-man")
 	$(is_live) depmod $(release)
 
 install-programs: tools
@@ -186,7 +189,8 @@ uninstall: $(if $(DESTDIR),,root)
 	$(in_tools) uninstall
 	$(in_lib) uninstall
 	$(in_man) uninstall
-	$(is_live) { depmod $(release) && ldconfig; }
+	$(is_live) { [ ! -d /lib/modules/$(release) ] || depmod $(release); }	# a container has none
+	$(is_live) ldconfig
 
 # Beside a copy of the source tree, as dpkg-buildpackage leaves what it makes one directory further up.
 DEB	:= $(ROOT)/build/deb
