@@ -41,15 +41,11 @@ unbind()
 # the adapter knows nothing of RDMA
 check_quiet()
 {
-	local object
-
 	[ ! -e "/sys/bus/pci/devices/$pci/$(auxiliary)/driver" ] || fail 'it has a driver'
 	[ -z "$(ls "/sys/bus/pci/devices/$pci/infiniband" 2> /dev/null)" ] ||
 		fail 'the RDMA device is still there'
 	! grep -q "dvq_ionic-.*$pci" /proc/interrupts || fail 'interrupts are still there'
-	for object in eq cq qp mr ah; do
-		equal "the adapter's ${object}s" "$(stat "$name" "$object")" 0
-	done
+	none_left "$name" eq cq qp mr ah
 }
 
 recover()

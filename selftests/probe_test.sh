@@ -452,17 +452,13 @@ unbind()
 
 probe_fails()
 {
-	local object
-
 	if [ -e "$driver/$pci" ]; then
 		[ -d "/sys/bus/pci/devices/$pci/infiniband_verbs" ] ||
 			fail 'it has a driver, but no RDMA device'
 		return 1
 	fi
 	check_quiet
-	for object in pd uar eq cq qp mr ah; do
-		equal "the device's ${object}s" "$(stat "$name" "$object")" 0
-	done
+	none_left "$name" pd uar eq cq qp mr ah
 }
 
 test_nth_command_of_any_kind()

@@ -46,43 +46,48 @@ allocations_can_fail()
 	echo 0 > $debug/fail_usercopy/verbose
 }
 
-# fail_nth N TEXT FILE: writes TEXT to FILE while the Nth allocation of that fails. Prints 0, or what is left of
-# N: there are not as many
-fail_nth()
+# fail_nths TEXT FILE: for each N that is read writes TEXT to FILE while the Nth allocation of that fails. Prints 0,
+# or what is left of N: there are not as many. One process for all, as Python takes longer to start than a probe.
+fail_nths()
 {
-	python3 - "$@" << 'EOF'
+	python3 -c '
 import os, sys
 
-nth = os.open('/proc/thread-self/fail-nth', os.O_RDWR)
-to = os.open(sys.argv[3], os.O_WRONLY)
-number, text = sys.argv[1].encode(), sys.argv[2].encode()
-os.write(nth, number)
-try:
-    os.write(to, text)
-except OSError:
-    pass
-try:
-    left = os.pread(nth, 16, 0).decode().strip()
-except OSError:
-    left = '1'  # to read is to pass one more, and so is to write
-try:
-    os.pwrite(nth, b'0', 0)
-except OSError:
-    os.pwrite(nth, b'0', 0)
-print(left)
-EOF
+text = sys.argv[1].encode()
+nth = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
+for line in sys.stdin:
+    to = os.open(sys.argv[2], os.O_WRONLY)
+    number = line.strip().encode()
+    os.write(nth, number)
+    try:
+        os.write(to, text)
+    except OSError:
+        pass
+    try:
+        left = os.pread(nth, 16, 0).decode().strip()
+    except OSError:
+        left = "1"  # to read is to pass one more, and so is to write
+    try:
+        os.pwrite(nth, b"0", 0)
+    except OSError:
+        os.pwrite(nth, b"0", 0)
+    os.close(to)
+    print(left, flush=True)
+' "$@"
 }
 
 # walk_allocations DEVICE FILE: each allocation of what writing the device's name to the file does; the task that
 # binds carries the faults. The attempt after one that failed is the next one's, which has its own fault further on.
 walk_allocations()
 {
-	local n left failed=0
+	local n left failed=0 FAULT FAULT_PID
 
 	allocations_can_fail || { skip "$why_not"; return; }
 	unbind
+	coproc FAULT { fail_nths "$@"; }
 	for ((n = 1; n < 5000; n++)); do
-		left=$(fail_nth "$n" "$1" "$2")
+		echo "$n" >&"${FAULT[1]}"
+		read -r left <&"${FAULT[0]}" || { fail 'nothing can be made to fail'; break; }
 		if probe_fails; then
 			failed=$((failed + 1))
 		else
@@ -91,6 +96,8 @@ walk_allocations()
 		[ "$left" = 0 ] || break
 		[ $((n % 50)) != 0 ] || note "$n allocations, $failed end it"
 	done
+	exec {FAULT[1]}>&-
+	wait "$FAULT_PID"
 	recover
 	note "probe: $((n - 1)) allocation failure points, $failed end it"
 	[ "$n" -gt 20 ] || fail 'these are too few to believe'

@@ -106,6 +106,19 @@ model()
 	esac
 }
 
+# none_left TARGET OBJECT...: the model has none of these
+none_left()
+{
+	local object stats
+
+	stats=" $(model "$1" stats) "
+	shift
+	for object; do
+		[[ $stats =~ \ $object=([0-9]+)\  ]] || { fail "the model does not count ${object}s"; continue; }
+		equal "the device's ${object}s" "${BASH_REMATCH[1]}" 0
+	done
+}
+
 # stat TARGET KEY: one counter of the model
 stat()
 {
