@@ -176,8 +176,7 @@ define dkms_sources
 	install -d $(DESTDIR)$(srcdir)/$1-$(VERSION)
 	cd $(ROOT) && cp -r --parents Kbuild kernel/core kernel/compat kernel/$2 include/hw include/uapi \
 		$(DESTDIR)$(srcdir)/$1-$(VERSION)
-	rm -f $(DESTDIR)$(srcdir)/$1-$(VERSION)/kernel/$2/dkms.conf \
-		$(DESTDIR)$(srcdir)/$1-$(VERSION)/kernel/$2/modprobe.conf
+	cd $(DESTDIR)$(srcdir)/$1-$(VERSION)/kernel && rm -f $2/dkms.conf $2/modprobe.conf compat/leaks
 	install -m 644 $(ROOT)/$3 $(DESTDIR)$(srcdir)/$1-$(VERSION)/dkms.conf
 endef
 
