@@ -5,12 +5,14 @@
 # one, which serves, and 1 on the other; DVQ_PEER is the other's address, as selftests/vm/run sets them.
 # Sourced behind adapter.sh.
 
+. "${BASH_SOURCE[0]%/*}/program.sh"
+
 limit=$((90 * slow))	# seconds for one test; the other side may still be busy with the one before
 tcp_port=18700
-work=$(mktemp -d /tmp/dvq-pair.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 
-# The server may not be there yet: then the client ends at once, and tries again.
+# The server may not be there yet: then the client ends at once, and tries again. When it was and the program
+# is too old, it is gone.
 client()
 {
 	local end=$((SECONDS + limit)) status=0
@@ -18,6 +20,7 @@ client()
 	until timeout "$limit" "$@" "$DVQ_PEER" > "$work/output" 2>&1; do
 		status=$?
 		[ "$SECONDS" -lt "$end" ] || return "$status"
+		! refused output || return "$status"
 		sleep 0.5
 	done
 }
@@ -27,13 +30,14 @@ pair()
 {
 	local status=0 run=client
 
-	command -v "$1" > /dev/null || { skip "no $1: install perftest and ibverbs-utils"; return; }
+	need_command "$1" 'perftest and ibverbs-utils' || return 0
 	tcp_port=$((tcp_port + 1))
 	[ "$DVQ_GUEST" = 1 ] || run="timeout $limit"
 	# shellcheck disable=SC2086 # words
 	$run "$@" -d "$self" -p $tcp_port > "$work/output" 2>&1 || status=$?
 	[ "$status" != 0 ] || return 0
-	tail -n 15 "$work/output" | sed 's/^/# /'
+	! refused output || return 0
+	show output
 	fail "$1 ended with status $status (124 is the time limit)"
 }
 

@@ -4,9 +4,10 @@
 # Programs of the distribution, for tests in shell: what ibv_devinfo says, and a server and a client of
 # one program that meet over TCP on this machine. Each has a time limit. Sourced behind adapter.sh.
 
+. "${BASH_SOURCE[0]%/*}/program.sh"
+
 limit=$((60 * slow))	# seconds for one program
 tcp_port=18600
-work=$(mktemp -d /tmp/dvq-stock.XXXXXX)
 server_pid=''
 
 # Only what was started here, by its process id.
@@ -16,19 +17,6 @@ clean_up()
 	rm -rf "$work"
 }
 trap clean_up EXIT
-
-show()
-{
-	tail -n 15 "$work/$1" | sed "s/^/# $1: /"
-}
-
-# false, and the test is skipped, if the program is not installed
-need_command()
-{
-	command -v "$1" > /dev/null && return
-	skip "no $1: install $2"
-	return 1
-}
 
 # ---- what the device says of itself ------------------------------------------
 
@@ -62,20 +50,6 @@ wait_for_server()
 	done
 }
 
-# What a program of an older release does not do on any EFA adapter: the test is skipped.
-refused()
-{
-	local sentence
-
-	sentence=$(grep -hxoE -m 1 ' *SRD (connection only possible in SEND/READ verbs|does not support events)' \
-		"$work/server" "$work/client" | head -n 1 | xargs)
-	if [ -z "$sentence" ] && grep -q 'RDMA_Read .*Test' "$work/client" &&
-		grep -q 'ibv_wr\* API *: OFF' "$work/client"; then
-		sentence='reads are posted by ibv_post_send(), by which libefa only sends'
-	fi
-	[ -n "$sentence" ] && skip "this perftest is too old: $sentence"
-}
-
 # duel SERVER-COMMAND -- CLIENT-COMMAND: both must end well. PORT in them stands for a TCP port of
 # their own; the client's command ends with the server's address.
 duel()
@@ -100,7 +74,7 @@ duel()
 	wait "$server_pid" || server_status=$?
 	server_pid=''
 	[ "$server_status$client_status" != 00 ] || return 0
-	! refused || return 0
+	! refused server client || return 0
 	show server
 	show client
 	fail "server: $server_status, client: $client_status (124 is the time limit)"
