@@ -32,7 +32,7 @@ write_modules()
 # write_guest N: the files that guest-init reads
 write_guest()
 {
-	local dir=$log/guest$1 address='' peer=''
+	local dir=$log/guest$1 address='' peer='' ports='out exit klog'
 
 	mkdir -p "$dir/out"
 	write_modules "$dir"
@@ -43,12 +43,13 @@ write_guest()
 		cp "$kernel_dir/initrd" "$dir/"
 		;;
 	esac
+	[ ${#model_devices[@]} = 0 ] || ports+=' ctl'
 	if [ "$guests" = 2 ]; then
 		address=10.99.0.$(($1 + 1))
 		peer=10.99.0.$((2 - $1))
 	fi
 	cat > "$dir/config" <<-END
-		hostname=guest$1 address=$address peer=$peer interactive=$interactive debug=$debug
+		hostname=guest$1 address=$address peer=$peer interactive=$interactive debug=$debug ports='$ports'
 	END
 	cat > "$dir/command" <<-END
 		export DVQ_GUEST=$1 DVQ_PEER=$peer DVQ_SUITE=$suite
