@@ -402,6 +402,9 @@ ADAPTER_TEST(f59_dmabuf_refused)
 	CHECK_EQ(errno, EINVAL);
 	CHECK(!ibv_reg_dmabuf_mr(pd, 8 * PAGE, 9 * PAGE, 0, fd, IBV_ACCESS_LOCAL_WRITE));
 	CHECK_EQ(errno, EINVAL);
+	/* around the end of all addresses */
+	CHECK(!ibv_reg_dmabuf_mr(pd, 0, 4 * PAGE, UINT64_MAX - PAGE + 1, fd, IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
 	/* no dma-buf */
 	CHECK(!ibv_reg_dmabuf_mr(pd, 0, PAGE, 0, memory->fd, IBV_ACCESS_LOCAL_WRITE));
 	CHECK_EQ(errno, EINVAL);
@@ -558,6 +561,10 @@ ADAPTER_TEST(bad_ranges)
 	CHECK_EQ(errno, EINVAL);
 	CHECK(!ibv_reg_mr_iova(pd, memory->base, 4 * PAGE, UINT64_MAX - PAGE + 1,
 			       IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_reg_mr_iova(pd, memory->base + 1, 2 * PAGE, UINT64_MAX - 2 * PAGE + 2,
+			       IBV_ACCESS_LOCAL_WRITE));
+	CHECK_EQ(errno, EINVAL);
 }
 
 /* memory that may only be read is good for sending */

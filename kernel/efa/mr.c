@@ -126,13 +126,16 @@ static struct ib_mr *count_failure(struct ib_pd *ibpd, struct ib_mr *ibmr)
 }
 
 /* The permissions, or why there can be no MR, whatever its memory. */
-static int check_request(struct ib_pd *ibpd, u64 length, int access, struct ib_dmah *dmah,
-			 struct ib_udata *udata)
+static int check_request(struct ib_pd *ibpd, u64 length, u64 virt_addr, int access,
+			 struct ib_dmah *dmah, struct ib_udata *udata)
 {
 	int ret;
 
-	if (!length)
+	/* Of a region across the end of all addresses not every kernel's umem says so. */
+	if (!length || virt_addr + length - 1 < virt_addr) {
+		ibdev_dbg(ibpd->device, "MR of %llu bytes at %#llx\n", length, virt_addr);
 		return -EINVAL;
+	}
 	if (dmah)
 		return -EOPNOTSUPP;
 	ret = ib_no_udata_io(udata);
@@ -142,7 +145,7 @@ static int check_request(struct ib_pd *ibpd, u64 length, int access, struct ib_d
 struct ib_mr *efa_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt_addr,
 			      int access, struct ib_dmah *dmah, struct ib_udata *udata)
 {
-	int permissions = check_request(ibpd, length, access, dmah, udata);
+	int permissions = check_request(ibpd, length, virt_addr, access, dmah, udata);
 	struct ib_umem *umem;
 
 	if (permissions < 0)
@@ -155,7 +158,8 @@ struct ib_mr *efa_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length,
 				     int fd, int access, struct ib_dmah *dmah,
 				     struct uverbs_attr_bundle *attrs)
 {
-	int permissions = check_request(ibpd, length, access, dmah, &attrs->driver_udata);
+	int permissions = check_request(ibpd, length, virt_addr, access, dmah,
+					&attrs->driver_udata);
 	struct ib_umem_dmabuf *dmabuf;
 	struct ib_umem *umem;
 

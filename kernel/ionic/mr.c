@@ -90,9 +90,12 @@ static int tell_mr(struct dion_dev *dev, u32 key, u32 pd, struct ib_umem *umem, 
 	unsigned long page_size;
 	int ret;
 
-	page_size = ib_umem_find_best_pgsz(umem, dion_page_sizes(dev), iova);
+	/* Of a region across the end of all addresses not every kernel's umem says so. */
+	page_size = iova + umem->length - 1 < iova ? 0 :
+		    ib_umem_find_best_pgsz(umem, dion_page_sizes(dev), iova);
 	if (!page_size) {
-		ibdev_dbg(&dev->dvq.ibdev, "no page size fits MR at %#llx\n", iova);
+		ibdev_dbg(&dev->dvq.ibdev, "no page size fits MR of %zu bytes at %#llx\n",
+			  umem->length, iova);
 		return -EINVAL;
 	}
 	ret = dion_pagelist_init(dev, &list, umem, page_size, iova);
