@@ -42,6 +42,7 @@ open_adapter()
 	local node name
 
 	for node in /sys/class/infiniband_verbs/uverbs*; do
+		[ -f "$node/ibdev" ] || continue
 		read -r name < "$node/ibdev"
 		[ "$(adapter_kind "$name")" = "${driver#dvq_}" ] || continue
 		exec {opened}<> "/dev/infiniband/${node##*/}"
