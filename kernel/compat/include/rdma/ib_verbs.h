@@ -9,8 +9,9 @@
 
 #include_next <rdma/ib_verbs.h>
 
+/* The fastest that the kernel knows: it shows any other as SDR. */
 #ifndef COMPAT_HAVE_SPEED_XDR
-#define IB_SPEED_XDR	256
+#define IB_SPEED_XDR	IB_SPEED_NDR
 #endif
 
 #ifndef COMPAT_HAVE_CREATE_USER_CQ
