@@ -457,8 +457,7 @@ unbind()
 probe_fails()
 {
 	if [ -e "$driver/$pci" ]; then
-		[ -d "/sys/bus/pci/devices/$pci/infiniband_verbs" ] ||
-			fail 'it has a driver, but no RDMA device'
+		[ -d "/sys/bus/pci/devices/$pci/$made" ] || fail "it has a driver, but no $made"
 		return 1
 	fi
 	check_quiet

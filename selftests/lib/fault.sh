@@ -3,9 +3,11 @@
 #
 # What comes next fails, for tests in shell of a driver's probe: an admin command, or, on a kernel that can do
 # that, an allocation. Sourced behind tap.sh. The test has set name, the model's of the adapter, and defines
-# unbind, bind and recover, and probe_fails: true if there is no driver, and it has looked that nothing is left.
+# unbind, bind and recover, and probe_fails: true if there is no driver, and it has looked that nothing is left; else
+# that the function's directory has what $made names.
 
 debug=/sys/kernel/debug
+made=infiniband_verbs
 
 # walk POINT STATUS...: the first passage of the point fails, the second, and so on, with each status, until
 # there is none left
@@ -80,7 +82,8 @@ for line in sys.stdin:
 # binds carries the faults. The attempt after one that failed is the next one's, which has its own fault further on.
 walk_allocations()
 {
-	local n left failed=0 FAULT FAULT_PID
+	# the core passes over a client, such as uverbs, that has no memory for the device
+	local n left failed=0 FAULT FAULT_PID made=infiniband
 
 	allocations_can_fail || { skip "$why_not"; return; }
 	unbind
