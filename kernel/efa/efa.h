@@ -388,18 +388,18 @@ struct efa_ah {
 
 /**
  * struct efa_cq - completion queue
- * @umem: memory of the creator, or NULL and the ring is in @ring
- * @eq: where its events go, or NULL
  * @leaving: the device is asked to destroy it, so another CQ may get the index. Protected by
  *	the lock of efa_dev.cqs.
+ * @umem: memory of the creator, or NULL and the ring is in @ring
+ * @eq: where its events go, or NULL
  */
 struct efa_cq {
 	struct dvq_cq dvq;
 	u16 cq_idx;
+	bool leaving;
 	struct dvq_ring ring;
 	struct ib_umem *umem;
 	struct efa_eq *eq;
-	bool leaving;
 	struct dvq_mmap *ring_mmap;
 	struct dvq_mmap *db_mmap;
 };
