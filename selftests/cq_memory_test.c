@@ -317,6 +317,11 @@ EFA_TEST(f45_completions_arrive_in_a_dmabuf)
 	efa.ext_mem_dmabuf.length = PAGE;
 	efa.ext_mem_dmabuf.fd = fd;
 	ex = efadv_create_cq(self->context, &attr, &efa, sizeof(efa));
+	if (!ex && errno == EOPNOTSUPP &&
+	    !adapter_provider_can(self, EFADV_DEVICE_ATTR_CAPS_CQ_WITH_EXT_MEM_DMABUF)) {
+		close(fd);
+		SKIP("this libefa has no CQs in memory of the caller: a newer one has");
+	}
 	LAB_NEED(ex, "efadv_create_cq: %s", strerror(errno));
 	close(fd);	/* the CQ has the memory */
 	model_ask(self->model, "set cq_overwrite=1");
