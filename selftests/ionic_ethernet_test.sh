@@ -21,12 +21,6 @@ mac()
 	cat "/sys/bus/pci/devices/$1"/net/*/address
 }
 
-# model_of MAC
-model_of()
-{
-	model '*' list | tr ';' '\n' | awk -v mac="$1" '$2 == "ionic" && $3 == mac { print $1 }'
-}
-
 self_mac=$(mac "$pci") peer_mac=$(mac "${functions[1]}")
 self=$(model_of "$self_mac") peer=$(model_of "$peer_mac")
 if [ -z "$self" ] || [ -z "$peer" ]; then

@@ -15,7 +15,7 @@ model_present || skip_all "needs the modelled adapter's control channel: real on
 pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
 peer_pci=$(basename "$(readlink -f "/sys/class/infiniband/$peer/device")")
 mac=$(cat "/sys/class/infiniband/$self/device/net"/*/address)
-name=$(model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }')
+name=$(model_of "$mac")
 
 rdma_device()
 {

@@ -187,10 +187,7 @@ test_many_connections()
 
 model_name()
 {
-	local mac
-
-	mac=$(cat "/sys/class/net/$netdev/address")
-	model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }'
+	model_of "$(cat "/sys/class/net/$netdev/address")"
 }
 
 busy_pids=()

@@ -31,10 +31,7 @@ run()
 # model_name DEVICE: what the model calls it
 model_name()
 {
-	local mac
-
-	mac=$(cat "/sys/class/infiniband/$1/device/net"/*/address)
-	model '*' list | tr ';' '\n' | awk -v mac="$mac" '$3 == mac { print $1 }'
+	model_of "$(cat "/sys/class/infiniband/$1/device/net"/*/address)"
 }
 
 test_sends() { run sends; }

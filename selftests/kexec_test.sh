@@ -26,7 +26,7 @@ ionic)
 	large_writes='ionic_rdma_test many_megabytes' send='ionic_data_test all_signalled'
 	;;
 esac
-name=$(model '*' list | tr ';' '\n' | awk -v address="$address" '$3 == address { print $1 }')
+name=$(model_of "$address")
 [ -n "$name" ] || skip_all "the model has no adapter with the address of $self"
 
 # Large writes in both directions, as fast as they go, for as long as there is a kernel.

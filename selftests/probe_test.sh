@@ -16,7 +16,7 @@ model_present || skip_all "needs the modelled adapter's control channel: real on
 pci=$(basename "$(readlink -f "/sys/class/infiniband/$device/device")")
 [ -e "$driver/$pci" ] || skip_all "$device is not driven by dvq_efa"
 gid=$(cat "/sys/class/infiniband/$device/ports/1/gids/0")
-name=$(model '*' list | tr ';' '\n' | awk -v gid="$gid" '$3 == gid { print $1 }')
+name=$(model_of "$gid")
 [ -n "$name" ] || skip_all "the model has no adapter with the GID of $device"
 
 admin_timeout=$(model "$name" get admin_timeout)

@@ -106,6 +106,12 @@ model()
 	esac
 }
 
+# model_of ADDRESS: what the model calls the adapter with this MAC address, or this GID for EFA
+model_of()
+{
+	model '*' list | tr ';' '\n' | awk -v address="$1" '$3 == address { print $1 }'
+}
+
 # none_left TARGET OBJECT...: the model has none of these
 none_left()
 {

@@ -11,7 +11,6 @@
 #include "cost.h"
 #include "rings.h"
 
-
 struct request {
 	struct dvq_efa_dest dest;
 	uint64_t address, wr_id;

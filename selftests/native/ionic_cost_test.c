@@ -7,7 +7,6 @@
 #include "cost.h"
 #include "ionic_rings.h"
 
-
 /* values that the compiler does not know */
 struct burst {
 	uint32_t lkey, rkey, length, ah, qp_num, qkey;
