@@ -251,6 +251,18 @@ static inline bool dvq_is_cleanup(struct ib_udata *udata)
 }
 
 /**
+ * dvq_mr_in_range() - is a memory region inside of all addresses, and not empty?
+ * @iova: of its first byte
+ * @length: in bytes
+ *
+ * Of a region across the end of all addresses not every kernel's umem says so.
+ */
+static inline bool dvq_mr_in_range(u64 iova, u64 length)
+{
+	return length && iova + length - 1 >= iova;
+}
+
+/**
  * struct dvq_pd - first member of a driver's PD
  * @ibpd: what the RDMA core knows of it
  * @lock: protects @policy and @pool

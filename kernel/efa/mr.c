@@ -131,8 +131,7 @@ static int check_request(struct ib_pd *ibpd, u64 length, u64 virt_addr, int acce
 {
 	int ret;
 
-	/* Of a region across the end of all addresses not every kernel's umem says so. */
-	if (!length || virt_addr + length - 1 < virt_addr) {
+	if (!dvq_mr_in_range(virt_addr, length)) {
 		ibdev_dbg(ibpd->device, "MR of %llu bytes at %#llx\n", length, virt_addr);
 		return -EINVAL;
 	}

@@ -90,9 +90,8 @@ static int tell_mr(struct dion_dev *dev, u32 key, u32 pd, struct ib_umem *umem, 
 	unsigned long page_size;
 	int ret;
 
-	/* Of a region across the end of all addresses not every kernel's umem says so. */
-	page_size = iova + umem->length - 1 < iova ? 0 :
-		    ib_umem_find_best_pgsz(umem, dion_page_sizes(dev), iova);
+	page_size = dvq_mr_in_range(iova, umem->length) ?
+		    ib_umem_find_best_pgsz(umem, dion_page_sizes(dev), iova) : 0;
 	if (!page_size) {
 		ibdev_dbg(&dev->dvq.ibdev, "no page size fits MR of %zu bytes at %#llx\n",
 			  umem->length, iova);
