@@ -727,15 +727,37 @@ TEST(rdma_errors)
 
 TEST(rdma_needs_an_address_handle_at_the_target)
 {
+	struct drv_mr none;
+	uint16_t pd, other;
+
 	drv_pair_open(end, "", EFA_ADMIN_QP_SRD, 64);
+	none = right.mr;
+	none.rkey ^= 0x100000;
 	CHECK_EQ(drv_destroy_ah(&right.drv, right.drv.pd, right.ah), 0);
 	drv_rdma(&left.qp, EFA_OP_RDMA_WRITE, 1, right.qp.num, left.ah, &left.mr, 0, 10, &right.mr, 0);
 	CHECK(drv_wait(&left.cq, SEND, 1, EFA_IO_REMOTE_UNKNOWN_PEER, NULL));
 	drv_rdma(&left.qp, EFA_OP_RDMA_READ, 2, right.qp.num, left.ah, &left.mr, 0, 10, &right.mr, 0);
 	CHECK(drv_wait(&left.cq, SEND, 2, EFA_IO_REMOTE_UNKNOWN_PEER, NULL));
+	/* that is found out ahead of a key that is none, and an AH of another PD does not help */
+	CHECK_EQ(drv_alloc_pd(&right.drv, &pd), 0);
+	CHECK_EQ(drv_create_ah(&right.drv, pd, left.drv.gid, &other), 0);
+	drv_rdma(&left.qp, EFA_OP_RDMA_WRITE, 3, right.qp.num, left.ah, &left.mr, 0, 10, &none, 0);
+	CHECK(drv_wait(&left.cq, SEND, 3, EFA_IO_REMOTE_UNKNOWN_PEER, NULL));
 	CHECK_EQ(drv_create_ah(&right.drv, right.drv.pd, left.drv.gid, &right.ah), 0);
-	drv_rdma(&left.qp, EFA_OP_RDMA_WRITE, 3, right.qp.num, left.ah, &left.mr, 0, 10, &right.mr, 0);
-	CHECK(drv_wait(&left.cq, SEND, 3, 0, NULL));
+	drv_rdma(&left.qp, EFA_OP_RDMA_WRITE, 4, right.qp.num, left.ah, &left.mr, 0, 10, &right.mr, 0);
+	CHECK(drv_wait(&left.cq, SEND, 4, 0, NULL));
+	drv_pair_close(end);
+}
+
+TEST(an_address_handle_at_the_target_that_goes_during_a_transfer)
+{
+	drv_pair_open(end, "reorder=0", EFA_ADMIN_QP_SRD, 64);
+	drv_rdma(&left.qp, EFA_OP_RDMA_WRITE, 1, right.qp.num, left.ah, &left.mr, 0, 256 << 10,
+		 &right.mr, 0);
+	left.drv.dev->ops->work(left.drv.dev);
+	fabric_run(1);
+	CHECK_EQ(drv_destroy_ah(&right.drv, right.drv.pd, right.ah), 0);
+	CHECK(drv_wait(&left.cq, SEND, 1, EFA_IO_REMOTE_UNKNOWN_PEER, NULL));
 	drv_pair_close(end);
 }
 
