@@ -80,15 +80,17 @@ for line in sys.stdin:
 
 # walk_allocations DEVICE FILE: each allocation of what writing the device's name to the file does; the task that
 # binds carries the faults. The attempt after one that failed is the next one's, which has its own fault further on.
+# DVQ_POINTS=FIRST-LAST is a part of them, so that a long walk can be several tests; FIRST- is the rest.
 walk_allocations()
 {
 	# the core passes over a client, such as uverbs, that has no memory for the device
-	local n left failed=0 FAULT FAULT_PID made=infiniband
+	local n left=1 failed=0 first=1 last='' FAULT FAULT_PID made=infiniband
 
 	allocations_can_fail || { skip "$why_not"; return; }
+	[ -z "${DVQ_POINTS:-}" ] || { first=${DVQ_POINTS%-*} last=${DVQ_POINTS#*-}; }
 	unbind
 	coproc FAULT { fail_nths "$@"; }
-	for ((n = 1; n < 5000; n++)); do
+	for ((n = first; !last || n <= last; n++)); do
 		echo "$n" >&"${FAULT[1]}"
 		read -r left <&"${FAULT[0]}" || { fail 'nothing can be made to fail'; break; }
 		if probe_fails; then
@@ -97,11 +99,11 @@ walk_allocations()
 			unbind
 		fi
 		[ "$left" = 0 ] || break
-		[ $((n % 50)) != 0 ] || note "$n allocations, $failed end it"
+		[ $((n % 50)) != 0 ] || note "$((n - first + 1)) allocations from $first on, $failed end it"
 	done
 	exec {FAULT[1]}>&-
 	wait "$FAULT_PID"
 	recover
-	note "probe: $((n - 1)) allocation failure points, $failed end it"
+	note "probe: allocation failure points $first to $((n - 1)), $failed end it$([ "$left" = 0 ] || echo '; there are no more')"
 	[ "$n" -gt 20 ] || fail 'these are too few to believe'
 }
