@@ -142,6 +142,46 @@ comma_list()
 	echo "$*" | tr ' ' ,
 }
 
+# What pfunct would say of $functions, from bpftool's list of all types.
+print_prototypes()
+{
+	awk -v wanted="$(echo "$functions" | tr '\n' ' ')" -v quote="'" '
+	BEGIN { n = split(wanted, name, " "); for (i = 1; i <= n; i++) is_wanted[name[i]] }
+	/^\[/ {
+		id = substr($1, 2) + 0; kind[id] = $2; count[id] = 0
+		split($0, part, quote); title[id] = part[2]
+		if (match($0, / (ret_)?type_id=[0-9]+/))
+			to[id] = substr($0, RSTART, RLENGTH)
+		sub(/.*=/, "", to[id])
+		if ($2 == "FUNC" && part[2] in is_wanted)
+			prototype[part[2]] = to[id]
+		next
+	}
+	kind[id] == "FUNC_PROTO" {
+		split($0, part, quote); sub(/.*type_id=/, "")
+		parameter[id, ++count[id]] = part[2]; type[id, count[id]] = $1
+	}
+	function text(id)
+	{
+		if (id == 0 || kind[id] == "FUNC_PROTO") return "void"
+		if (kind[id] == "PTR") return text(to[id]) " *"
+		if (kind[id] == "CONST") return "const " text(to[id])
+		if (kind[id] ~ /^(VOLATILE|RESTRICT|TYPE_TAG)$/) return text(to[id])
+		if (kind[id] ~ /^(STRUCT|UNION|ENUM)$/) return tolower(kind[id]) " " title[id]
+		return (kind[id] == "FWD" ? "struct " : "") title[id]
+	}
+	END {
+		for (i = 1; i <= n; i++) {
+			if (!(name[i] in prototype))
+				continue
+			id = prototype[name[i]]; list = count[id] ? "" : "void"
+			for (k = 1; k <= count[id]; k++)
+				list = list (k > 1 ? ", " : "") text(type[id, k]) " " parameter[id, k]
+			print text(to[id]), name[i] "(" list ");"
+		}
+	}'
+}
+
 read_types()
 {
 	# shellcheck disable=SC2086 # lists
@@ -151,11 +191,17 @@ read_types()
 	pahole -C "$(comma_list $kernel_structs)" "$base" 2> /dev/null |
 		parse_structs > "$work/kernel-types"
 	for name in $functions; do
-		# before dwarves 1.32 there may be no --btf_base
 		pfunct -F btf --btf_base="$base" -P -f "$name" "$work/ionic.ko" 2> /dev/null || true
 	done > "$work/prototypes"
+	# before dwarves 1.32 there may be no --btf_base
+	if [ ! -s "$work/prototypes" ] && command -v bpftool > /dev/null; then
+		{ bpftool btf dump file "$base" format raw &&
+			bpftool --base-btf "$base" btf dump file "$work/ionic.ko" format raw; } 2> /dev/null |
+			print_prototypes > "$work/prototypes"
+	fi
 	[ -s "$work/prototypes" ] ||
-		cannot "pfunct finds no function in the BTF of $found: that of dwarves 1.32 does, 1.30 is too old"
+		cannot "pfunct finds no function in the BTF of $found: that of dwarves 1.32 does;" \
+			"with an older one install bpftool"
 }
 
 # One line "X(a, b, ...) \" for each struct
