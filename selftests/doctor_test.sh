@@ -147,6 +147,74 @@ test_module_not_loaded()
 	expect_again
 }
 
+# install_other MODULE [FIELD VALUE]: a module of the build, with VALUE in place of as many bytes of that field, into
+# the directory $modules.
+install_other()
+{
+	mkdir -p "$modules/updates"
+	cp "$DVQ_BUILD/kernel/$1.ko" "$modules/updates"
+	[ $# = 1 ] || python3 - "$2" "$3" "$modules/updates/$1.ko" << 'END' || fail "$1 cannot be made another one"
+import re, sys
+_, field, value, path = sys.argv
+data = open(path, 'rb').read()
+# in .modinfo, where each field ends with a zero and none is part of another's name
+data, n = re.subn(rb'(?<![a-z])%b=[^\0]{%d}' % (field.encode(), len(value)), f'{field}={value}'.encode(), data, count=1)
+open(path, 'wb').write(data)
+sys.exit(n != 1)
+END
+	depmod "$(uname -r)" 2> /dev/null
+}
+
+# says STATE TEXT [ADVICE]: the module's line, in both forms. The adapter works, so there is nothing to blame.
+says()
+{
+	local status=0 report
+
+	report=$("$dvq" doctor) || status=$?
+	equal 'status' "$status" 0
+	[[ $report$'\n' = *"module    $1"*" $pci: $2${3:+: $3}"$'\n'*'verdict: everything is as it should be'$'\n' ]] || {
+		fail "no line of the module with '$1', '$2' and '${3:-}':"
+		printf '#   %s\n' "${report//$'\n'/$'\n#   '}"
+	}
+	"$dvq" doctor --json | python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+_, pci, state, text, advice = sys.argv
+line, = [f for f in report["findings"] if f["layer"] == "module" and f["subject"] == pci]
+sys.exit(report["verdict"] is not None or (line["state"], line["text"], line["advice"]) != (state, text, advice))
+' "$pci" "$1" "$2" "${3:-}" || fail 'the line of --json is another one'
+}
+
+# What was loaded before an upgrade stays; the one on the disk may have another version, or other sources only.
+test_module_older_than_installed()
+{
+	local modules version other reload
+
+	need_dvq || return 0
+	[ -f "${DVQ_BUILD:-}/kernel/$driver.ko" ] || { skip 'the module is installed on this machine'; return; }
+	modules=/lib/modules/$(uname -r)
+	version=$(cat "/sys/module/$driver/version")
+	other=9${version:1}
+	reload="modprobe -r $driver && modprobe $driver"
+	[ ! -d /sys/module/dvq_efa ] || [ ! -d /sys/module/dvq_ionic ] ||
+		reload='modprobe -r dvq_efa dvq_ionic && modprobe -a dvq_efa dvq_ionic'
+	reload="reboot, or stop what uses the adapters, then $reload"
+	# nothing but such modules is installed for this kernel meanwhile
+	cover "$modules"
+	install_other dvq
+	install_other "$driver"
+	says ok "$driver $version is loaded"
+	install_other "$driver" version "$other"
+	says note "$driver $version is loaded, $other is installed" "$reload"
+	install_other "$driver" srcversion 0000
+	says note "$driver $version is loaded, another build of it is installed" "$reload"
+	install_other "$driver"
+	install_other dvq version "$other"
+	says note "dvq $version is loaded, $other is installed" "$reload"
+	uncover "$modules"
+	expect_health
+}
+
 # after the driver has come again
 expect_again()
 {

@@ -120,13 +120,83 @@ static bool other_kernels(const char *module, char *text, size_t size)
 	return text[0];
 }
 
+/*
+ * What modinfo says of the file that modprobe would load, compressed or not. false: there is none, or no modinfo,
+ * as in containers. It is in directories that only root's path has.
+ */
+static bool installed_field(const char *module, const char *field, char value[NAME])
+{
+	char command[2 * NAME];
+	FILE *in;
+	bool ok;
+
+	snprintf(command, sizeof(command),
+		 "PATH=$PATH:/usr/sbin:/sbin modinfo -k '%s' -F %s %s 2> /dev/null", machine.release, field,
+		 module);
+	in = popen(command, "re");
+	if (!in)
+		return false;
+	ok = fgets(value, NAME, in);
+	value[ok ? strcspn(value, "\n") : 0] = 0;
+	pclose(in);
+	return ok;
+}
+
+/* Is it another one than the file on the disk? Of one version there may be different sources. */
+static bool is_outdated(const char *module, char *text, size_t size)
+{
+	char loaded[NAME], installed[NAME], version[NAME] = "?";
+
+	sysfs_line(version, sizeof(version), "/sys/module/%s/version", module);
+	if (installed_field(module, "version", installed) && strcmp(installed, version)) {
+		snprintf(text, size, "%s %s is loaded, %s is installed", module, version, installed);
+		return true;
+	}
+	if (sysfs_line(loaded, sizeof(loaded), "/sys/module/%s/srcversion", module) &&
+	    installed_field(module, "srcversion", installed) && strcmp(installed, loaded)) {
+		snprintf(text, size, "%s %s is loaded, another build of it is installed", module, version);
+		return true;
+	}
+	return false;
+}
+
+/* how modules that have been replaced on the disk get loaded; dvq.ko goes with the last driver */
+static void advise_reload(char *advice, size_t size)
+{
+	char modules[NAME] = "";
+	unsigned int loaded = 0;
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < N(kinds); i++) {
+		if (!is_loaded(kinds[i].module))
+			continue;
+		used += snprintf(modules + used, sizeof(modules) - used, " %s", kinds[i].module);
+		loaded++;
+	}
+	snprintf(advice, size, "reboot, or stop what uses the adapters, then modprobe -r%s && modprobe%s%s",
+		 modules, loaded > 1 ? " -a" : "", modules);
+}
+
+/* What is loaded works, so another file on the disk is no fault. */
+static void check_loaded(const struct kind *kind, const char *pci)
+{
+	char version[NAME] = "?", text[4 * NAME], advice[4 * NAME];
+
+	if (is_outdated(kind->module, text, sizeof(text)) || is_outdated("dvq", text, sizeof(text))) {
+		advise_reload(advice, sizeof(advice));
+		report(LAYER_MODULE, STATE_NOTE, pci, advice, "%s", text);
+		return;
+	}
+	sysfs_line(version, sizeof(version), "/sys/module/%s/version", kind->module);
+	report(LAYER_MODULE, STATE_OK, pci, NULL, "%s %s is loaded", kind->module, version);
+}
+
 static void check_module(const struct kind *kind, const char *pci)
 {
-	char version[NAME] = "?", others[NAME], advice[NAME + 64];
+	char others[NAME], advice[NAME + 64];
 
 	if (is_loaded(kind->module)) {
-		sysfs_line(version, sizeof(version), "/sys/module/%s/version", kind->module);
-		report(LAYER_MODULE, STATE_OK, pci, NULL, "%s %s is loaded", kind->module, version);
+		check_loaded(kind, pci);
 		return;
 	}
 	if (is_installed(kind->module)) {

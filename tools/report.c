@@ -72,8 +72,11 @@ static void print_text(const struct finding *worst)
 	for (unsigned int i = 0; i < count; i++) {
 		const struct finding *finding = &findings[i];
 
-		printf("%-9s %-4s  %s: %s\n", layer_names[finding->layer],
-		       state_names[finding->state], finding->subject, finding->text);
+		/* what to do about a fault is said once, below */
+		printf("%-9s %-4s  %s: %s%s%s\n", layer_names[finding->layer],
+		       state_names[finding->state], finding->subject, finding->text,
+		       finding->state == STATE_NOTE && finding->advice[0] ? ": " : "",
+		       finding->state == STATE_NOTE ? finding->advice : "");
 	}
 	if (!worst) {
 		printf("verdict: everything is as it should be\n");

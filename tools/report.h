@@ -30,7 +30,7 @@ enum state { STATE_OK, STATE_NOTE, STATE_BAD };
  * report() - one finding
  *
  * @subject: the PCI function, the RDMA device or what else it is about
- * @advice: what to do, a sentence or a command; NULL if all is well
+ * @advice: what to do, a sentence or a command; NULL if nothing has to be done
  *
  * The text is for printf.
  */
