@@ -105,20 +105,20 @@ test_event_of_a_cq_that_goes()
 	[ "$(stat "$name" eq_events)" -ge $((events + 2)) ] || fail 'the adapter told of nothing'
 }
 
-# An address handle is asked for in atomic context and never answered: everything ends.
-test_address_handle_without_answer()
-{
-	local device driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma pci tries=100
+ionic_driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma
 
-	model_present || { skip "needs the modelled adapter's control channel"; return; }
-	[ -d "$driver" ] || { skip 'for dvq_ionic only'; return; }
+# unanswered NAME: an address handle is asked for in atomic context and never answered; then the driver begins again
+unanswered()
+{
+	local device pci tries=100
+
 	pci=$(readlink -f "/sys/class/infiniband/$self/device")
 	device=$(basename "$pci"/ionic.rdma.*)
 	model "$(model_name "$self")" inject op=create_ah action=drop > /dev/null
-	run unanswered
+	run "$1"
 	model "$(model_name "$self")" inject clear > /dev/null
-	echo "$device" > "$driver/unbind"
-	echo "$device" > "$driver/bind"
+	echo "$device" > "$ionic_driver/unbind"
+	echo "$device" > "$ionic_driver/bind"
 	until [ -d "$pci/infiniband/$self" ]; do
 		tries=$((tries - 1))
 		[ "$tries" -gt 0 ] || { fail "$self does not come back"; return; }
@@ -126,6 +126,32 @@ test_address_handle_without_answer()
 	done
 	port_up "$self"
 	run sends
+}
+
+need_dvq_and_model()
+{
+	model_present || { skip "needs the modelled adapter's control channel"; return 1; }
+	[ -d "$ionic_driver" ] || { skip 'for dvq_ionic only'; return 1; }
+}
+
+# Everything ends.
+test_address_handle_without_answer()
+{
+	need_dvq_and_model || return 0
+	unanswered unanswered
+}
+
+# The watchdog comes before the device is stopped, and says nothing of a command that is no longer there.
+test_address_handle_without_answer_and_a_late_stop()
+{
+	local log
+
+	need_dvq_and_model || return 0
+	[ -d /sys/kernel/debug/kprobes ] || { skip 'the kernel has no kprobes (CONFIG_KPROBES)'; return; }
+	log=$(dmesg | wc -l)
+	unanswered unanswered_and_stopped_late
+	equal 'commands that are said to be stuck' \
+		"$(dmesg | tail -n +$((log + 1)) | grep -c 'no answer to command .* in slot')" 0
 }
 
 test_no_violation()

@@ -8,7 +8,9 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/nmi.h>
 #include <linux/rtnetlink.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
@@ -1386,6 +1388,35 @@ out:
 	end_exit(&a);
 }
 
+static ktime_t stop_not_before;
+
+/* May not sleep; interrupts are on, so time goes on. */
+static int hold_up(struct kprobe *probe, struct pt_regs *regs)
+{
+	while (ktime_before(ktime_get(), stop_not_before)) {
+		touch_softlockup_watchdog();
+		cpu_relax();
+	}
+	return 0;
+}
+
+/*
+ * The same while whoever stops the device gets no time: dvq_ionic waits for five seconds for an answer of
+ * any kind, and then only the command that was given up is there to be blamed.
+ */
+static void test_unanswered_and_stopped_late(void)
+{
+	struct kprobe probe = { .symbol_name = "dvq_ionic:dion_admin_pause", .pre_handler = hold_up };
+	int ret = register_kprobe(&probe);
+
+	EXPECT_EQ(ret, 0);
+	if (ret)
+		return;
+	stop_not_before = ktime_add_ms(ktime_get(), 7000);
+	test_unanswered();
+	unregister_kprobe(&probe);
+}
+
 /* ---- the files ----------------------------------------------------------------- */
 
 static const struct test {
@@ -1419,6 +1450,7 @@ static const struct test {
 	{ "nonsense", test_nonsense },
 	{ "event_of_a_cq_that_goes", test_event_of_a_cq_that_goes },
 	{ "unanswered", test_unanswered },
+	{ "unanswered_and_stopped_late", test_unanswered_and_stopped_late },
 };
 
 static int run_show(struct seq_file *file, void *unused)
