@@ -454,9 +454,10 @@ ADAPTER_TEST(f67_atomics_on_any_memory)
 	const unsigned int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 	int want = self->attr.atomic_cap == IBV_ATOMIC_NONE ? EOPNOTSUPP : 0;
 	struct memory *memory = memory_scattered(2000, 2000);
+	struct memory *exported = memory_scattered(2000, 2000);
 	struct ibv_pd *pd = pd_new(self);
 	const char *why;
-	int fd = memory_dmabuf(memory, memory->size, &why);
+	int fd = memory_dmabuf(exported, exported->size, &why);
 
 	if (self->kind == ADAPTER_EFA)
 		CHECK_EQ(self->attr.atomic_cap, IBV_ATOMIC_NONE);

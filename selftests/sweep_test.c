@@ -28,7 +28,7 @@ enum { CREATE_CQ_BUFFER_VA = UVERBS_ATTR_CREATE_CQ_EVENT_FD + 1, CREATE_CQ_BUFFE
  *
  * @index: of the adapter to netlink
  * @rings: memory for rings of ionic, and for a caller's CQ of EFA
- * @list: also as @dmabuf, if there can be one
+ * @dmabuf: as many pages as @list has; -1 if there can be none
  * @pd, @ah, @cq, @qp, @mr, @mw, @region: handles
  * @key, @length: what can be mapped
  */
@@ -57,6 +57,7 @@ static int drop_dmabuf(void *object)
 static void set_up(void)
 {
 	struct dvq_ionic_ctx_resp context;
+	struct memory *exported;
 	const char *why;
 
 	at.raw = is_efa() ? raw_new(self) : raw_new_ionic(self, &context);
@@ -65,7 +66,8 @@ static void set_up(void)
 	at.small = memory_plain(SMALL_PAGES);
 	at.list = memory_scattered(LIST_PAGES, LIST_PAGES);
 	at.indirect = memory_scattered(INDIRECT_PAGES, INDIRECT_PAGES);
-	at.dmabuf = memory_dmabuf(at.list, at.list->size, &why);
+	exported = memory_scattered(LIST_PAGES, LIST_PAGES);
+	at.dmabuf = memory_dmabuf(exported, exported->size, &why);
 	if (at.dmabuf >= 0)
 		lab_hold(drop_dmabuf, &at.dmabuf);
 	/* so that no page of it comes with the first use by the kernel */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/udmabuf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,7 @@ struct memory *memory_huge(size_t size, const char **why)
 		return NULL;
 	}
 	memory = memory_new(size, MFD_HUGETLB);
+	memory->huge = true;
 	memory->file_pages = size / PAGE;
 	LAB_NEED(!ftruncate(memory->fd, size), "ftruncate: %s", strerror(errno));
 	memory->base = map(memory, NULL, size, 0);
@@ -172,23 +174,85 @@ struct memory *memory_huge(size_t size, const char **why)
 	return memory;
 }
 
-int memory_dmabuf(struct memory *memory, size_t size, const char **why)
+/* pages of the file, in its order */
+static int udmabuf(int device, struct memory *memory, size_t size)
 {
 	struct udmabuf_create create = { .memfd = memory->fd, .flags = UDMABUF_FLAGS_CLOEXEC,
 					 .size = size };
-	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
+	int fd;
 
-	/* pages come in the file's order */
 	if (memory->parted)
 		map(memory, memory->base, 2 * PAGE, 0);
-	if (device < 0) {
-		*why = "no /dev/udmabuf: the kernel needs CONFIG_UDMABUF";
-		return -1;
-	}
 	LAB_NEED(!fcntl(memory->fd, F_ADD_SEALS, F_SEAL_SHRINK), "F_ADD_SEALS: %s",
 		 strerror(errno));
 	fd = ioctl(device, UDMABUF_CREATE, &create);
 	LAB_NEED(fd >= 0, "UDMABUF_CREATE: %s", strerror(errno));
+	return fd;
+}
+
+/* as in <drm/drm.h> and <drm/drm_mode.h>, which are not among the kernel's headers in Debian */
+struct drm_dumb {
+	uint32_t height, width, bits, flags;
+	uint32_t handle, pitch;
+	uint64_t size;
+};
+
+struct drm_export {
+	uint32_t handle, flags;
+	int32_t fd;
+};
+
+#define DRM_CREATE_DUMB	_IOWR('d', 0xb2, struct drm_dumb)
+#define DRM_EXPORT	_IOWR('d', 0x2d, struct drm_export)
+
+/* a graphics card without hardware, which shares buffers as others do */
+static int open_vgem(void)
+{
+	const char *card;
+	char path[64];
+	glob_t found;
+	int fd = -1;
+
+	if (system("modprobe -q vgem") || glob("/sys/devices/*/vgem/drm/card*", 0, NULL, &found))
+		return -1;
+	card = strrchr(found.gl_pathv[0], '/');
+	if (snprintf(path, sizeof(path), "/dev/dri%s", card) < (int)sizeof(path))
+		fd = open(path, O_RDWR | O_CLOEXEC);
+	globfree(&found);
+	return fd;
+}
+
+/* pages of its own: they take the place of the file's in the mapping */
+static int vgem_dmabuf(int card, struct memory *memory, size_t size)
+{
+	struct drm_dumb dumb = { .height = size / PAGE, .width = PAGE, .bits = 8 };
+	struct drm_export export = { .flags = O_CLOEXEC | O_RDWR };
+
+	LAB_NEED(!ioctl(card, DRM_CREATE_DUMB, &dumb) && dumb.size == size, "DRM_CREATE_DUMB: %s",
+		 strerror(errno));
+	export.handle = dumb.handle;
+	LAB_NEED(!ioctl(card, DRM_EXPORT, &export), "DRM_EXPORT: %s", strerror(errno));
+	LAB_NEED(mmap(memory->base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, export.fd,
+		      0) != MAP_FAILED, "mmap of a dma-buf: %s", strerror(errno));
+	return export.fd;
+}
+
+int memory_dmabuf(struct memory *memory, size_t size, const char **why)
+{
+	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), fd;
+
+	if (device >= 0) {
+		fd = udmabuf(device, memory, size);
+	} else {
+		/* its pages are small ones */
+		device = memory->huge ? -1 : open_vgem();
+		if (device < 0) {
+			*why = memory->huge ? "no /dev/udmabuf: the kernel needs CONFIG_UDMABUF" :
+			       "neither /dev/udmabuf nor vgem: the kernel needs CONFIG_UDMABUF or CONFIG_DRM_VGEM";
+			return -1;
+		}
+		fd = vgem_dmabuf(device, memory, size);
+	}
 	close(device);
 	return fd;
 }

@@ -14,6 +14,7 @@
  * struct memory - a mapping of the file @fd, which has @file_pages pages of 4 KiB
  *
  * @parted: the first two pages are mapped the other way round
+ * @huge: its pages are huge ones
  */
 struct memory {
 	uint8_t *base;
@@ -21,6 +22,7 @@ struct memory {
 	int fd;
 	size_t file_pages;
 	bool parted;
+	bool huge;
 };
 
 #define PAGE	4096ul
@@ -38,7 +40,9 @@ struct memory *memory_huge(size_t size, const char **why);
 struct memory *memory_plain(size_t pages);
 
 /*
- * A dma-buf over @memory's file, [0, size); -1 with a reason in @why. To be closed by the caller.
+ * A dma-buf of what is mapped at @memory, [0, size); -1 with a reason in @why. To be closed by the caller. Where the
+ * kernel makes none of a file (Debian 12's has no udmabuf), other pages are mapped there from then on, which can be
+ * registered by the dma-buf alone.
  */
 int memory_dmabuf(struct memory *memory, size_t size, const char **why);
 
