@@ -267,6 +267,9 @@ test_in_tree_driver()
 {
 	[ ! -d "/sys/module/$driver" ] || { skip "needs the kernel's own driver (make check-oracle)"; return; }
 	names driver "the kernel's own driver"
+	# before there is a module the adapter stays with whom it has
+	[[ $("$dvq" doctor) = *'what to do: '*"build $driver for this kernel"*", and then modprobe -r "* ]] ||
+		fail "the advice is not to build $driver first"
 }
 
 test_no_permission()

@@ -191,9 +191,19 @@ static void check_loaded(const struct kind *kind, const char *pci)
 	report(LAYER_MODULE, STATE_OK, pci, NULL, "%s %s is loaded", kind->module, version);
 }
 
+static void advise_build(const struct kind *kind, char *advice, size_t size)
+{
+	if (!sysfs_exists("/lib/modules/%s/build/Makefile", machine.release))
+		snprintf(advice, size,
+			 "install the headers of this kernel (Debian: linux-headers-%s), then build %s for this kernel (make install, or dkms autoinstall)",
+			 machine.release, kind->module);
+	else
+		snprintf(advice, size, "build %s for this kernel (make install, or dkms autoinstall)", kind->module);
+}
+
 static void check_module(const struct kind *kind, const char *pci)
 {
-	char others[NAME], advice[NAME + 64];
+	char others[NAME], advice[2 * NAME];
 
 	if (is_loaded(kind->module)) {
 		check_loaded(kind, pci);
@@ -205,13 +215,7 @@ static void check_module(const struct kind *kind, const char *pci)
 		       kind->module);
 		return;
 	}
-	if (!sysfs_exists("/lib/modules/%s/build/Makefile", machine.release))
-		snprintf(advice, sizeof(advice),
-			 "install the headers of this kernel (Debian: linux-headers-%s), then build %s (make install, or dkms autoinstall)",
-			 machine.release, kind->module);
-	else
-		snprintf(advice, sizeof(advice), "build %s for this kernel (make install, or dkms autoinstall)",
-			 kind->module);
+	advise_build(kind, advice, sizeof(advice));
 	if (other_kernels(kind->module, others, sizeof(others)))
 		report(LAYER_MODULE, STATE_BAD, pci, advice, "%s is built for%s, not for this kernel, %s",
 		       kind->module, others, machine.release);
@@ -273,9 +277,29 @@ static bool driver_of(const struct kind *kind, const char *pci, char *driver, si
 	return ok;
 }
 
+/*
+ * How ours gets what @driver of the kernel has. Not before there is one: the adapter is in use. A driver that is
+ * loaded does not look again for what has become free.
+ */
+static void advise_taking(const struct kind *kind, const char *driver, char *advice, size_t size)
+{
+	char build[2 * NAME];
+
+	if (is_loaded(kind->module) && is_installed(kind->module)) {
+		snprintf(advice, size, "modprobe -r %s %s && modprobe %s", driver, kind->module, kind->module);
+	} else if (is_loaded(kind->module)) {
+		snprintf(advice, size, "rmmod %s %s, and insmod %s again", driver, kind->module, kind->module);
+	} else if (is_installed(kind->module)) {
+		snprintf(advice, size, "modprobe -r %s && modprobe %s", driver, kind->module);
+	} else {
+		advise_build(kind, build, sizeof(build));
+		snprintf(advice, size, "%s, and then modprobe -r %s && modprobe %s", build, driver, kind->module);
+	}
+}
+
 static void check_driver(const struct kind *kind, const char *pci)
 {
-	char driver[NAME], advice[3 * NAME];
+	char driver[NAME], advice[4 * NAME];
 
 	if (!driver_of(kind, pci, driver, sizeof(driver))) {
 		snprintf(advice, sizeof(advice), "look for its reason: dmesg | grep %s", kind->module);
@@ -284,16 +308,14 @@ static void check_driver(const struct kind *kind, const char *pci)
 	} else if (!strcmp(driver, kind->module)) {
 		report(LAYER_DRIVER, STATE_OK, pci, NULL, "%s has it", driver);
 	} else if (!strcmp(driver, kind->in_tree)) {
-		snprintf(advice, sizeof(advice),
-			 "rmmod %s && modprobe %s; to make it last: echo 'blacklist %s' > /etc/modprobe.d/dvq.conf",
-			 driver, kind->module, driver);
+		advise_taking(kind, driver, advice, sizeof(advice));
 		report(LAYER_DRIVER, STATE_BAD, pci, advice,
 		       "the kernel's own driver %s has it: direct verbs are those of the stock library",
 		       driver);
 	} else {
 		snprintf(advice, sizeof(advice),
-			 "take it away from that driver (driver_override, %s/unbind), and modprobe %s",
-			 driver, kind->module);
+			 "take it away from that driver (driver_override, %s/unbind), and %s %s", driver,
+			 is_loaded(kind->module) ? "bind it to" : "modprobe", kind->module);
 		report(LAYER_DRIVER, STATE_BAD, pci, advice, "another driver, %s, has it", driver);
 	}
 }
