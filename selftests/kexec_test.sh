@@ -63,7 +63,7 @@ clock()
 
 first_kernel()
 {
-	[ -r "$run/initrd" ] || skip_all 'has no kernel to boot: run the guest with --append dvq.again'
+	[ -r "$run/initrd" ] || skip_all 'has no kernel to boot: run the guest with --append dvq.again; a debug kernel is not packed'
 	cp "$run/initrd" "$run/kernel" /run/
 	count_resets
 	# traffic takes the control channel, and gives it back to nobody
