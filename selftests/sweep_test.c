@@ -345,7 +345,7 @@ static struct dvq_ionic_ring ring_of(unsigned int n, uint8_t stride_log2)
 }
 
 /* @CQ_FIRST, @CQ_SECOND: on one pipeline of ionic only */
-enum { CQ_USUAL, CQ_SENDERS, CQ_EVENTS, CQ_OF_MEMORY, CQ_FIRST, CQ_SECOND };
+enum { CQ_USUAL, CQ_SENDERS, CQ_LONG_IDS, CQ_EVENTS, CQ_OF_MEMORY, CQ_FIRST, CQ_SECOND };
 
 static size_t efa_cq_bytes(void)
 {
@@ -380,6 +380,8 @@ static int make_cq(int kind)
 		efa.flags = DVQ_EFA_CQ_CHANNEL;
 	if (kind == CQ_SENDERS)
 		efa.flags = DVQ_EFA_CQ_SGID;
+	if (kind == CQ_LONG_IDS)
+		efa.flags = DVQ_EFA_CQ_64BIT_IDS;
 	raw_cq_start(&call, of_memory ? CQE_IN_A_PAGE : CQE, &data);
 	if (kind == CQ_EVENTS)
 		uv_handle(&call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, at.channel);
@@ -509,9 +511,15 @@ static int qp_drop(const struct operation *operation)
 	return raw_qp_destroy(at.raw, at.qp);
 }
 
+/* the kind that such a QP needs */
+static int qp_cq_make(const struct operation *operation)
+{
+	return make_cq(is_efa() && operation->arg == QP_LONG_IDS ? CQ_LONG_IDS : CQ_USUAL);
+}
+
 static int qp_and_cq_make(const struct operation *operation)
 {
-	int err = make_cq(CQ_USUAL);
+	int err = qp_cq_make(operation);
 
 	return err ? err : qp_make(operation);
 }
@@ -914,7 +922,7 @@ static bool has_long_ids(void)
 
 #define QP_IF(title, kind, can)								\
 	{ .name = "qp_create_" title, .run = qp_make, .undo = qp_drop,			\
-	  .prepare = usual_cq_make, .tidy = cq_drop, .arg = kind, .offered = can },	\
+	  .prepare = qp_cq_make, .tidy = cq_drop, .arg = kind, .offered = can },		\
 	{ .name = "qp_destroy_" title, .run = qp_drop, .prepare = qp_and_cq_make,	\
 	  .tidy = cq_drop, .arg = kind, .destroys = true, .offered = can }
 
@@ -955,6 +963,7 @@ static const struct operation on_efa[] = {
 	{ .name = "mr_query", .run = mr_query, .prepare = mr_make, .tidy = mr_drop, .arg = MR_SMALL },
 	CQ_DESTROY(false),
 	CQ("senders", CQ_SENDERS, has_senders),
+	CQ("long_ids", CQ_LONG_IDS, has_long_ids),
 	CQ("memory", CQ_OF_MEMORY, has_external),
 	QP("srd", QP_SRD),
 	QP("ud", QP_UD),
