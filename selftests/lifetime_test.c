@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "lib/adapter_test.h"
 #include "lib/memory.h"
@@ -383,6 +384,81 @@ ADAPTER_TEST(mapping_outlives_its_queue)
 	CHECK_EQ(lab_drop(raw), 0);
 	CHECK_EQ(first_difference(rings.rq, rings.rq_bytes, 1), rings.rq_bytes);
 	rings_unmap(&rings);
+}
+
+/* ---- a mapping that is being made ------------------------------------------------------------- */
+
+#define MMAP_TEST	"/sys/module/mmap_test/parameters/"
+
+static int drop_module(void *unused)
+{
+	(void)unused;
+	CHECK(sysfs_write(MMAP_TEST "hold", "0"));
+	return syscall(SYS_delete_module, "mmap_test", 0) ? errno : 0;
+}
+
+/* selftests/kernel/mmap_test.c */
+static void need_mmap_test(void)
+{
+	const char *build = getenv("DVQ_BUILD");
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/test_modules/mmap_test.ko", build ? build : "");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		SKIP("no mmap_test.ko: it is built for guests only (make suite), with kprobes (CONFIG_KPROBES)");
+	LAB_NEED(!syscall(SYS_finit_module, fd, "", 0), "%s: %s", path, strerror(errno));
+	close(fd);
+	lab_hold(drop_module, path);
+}
+
+/*
+ * An mmap() has found the ring and is still at work while @destroy frees it: what it inserts from then on must not
+ * be somebody else's. Only the entry that it holds keeps the pages here, as nothing maps them any more.
+ */
+static void map_during_destroy(const struct raw *raw, uint64_t key, size_t bytes, int prot,
+			       int (*destroy)(const struct raw *raw, uint32_t handle), uint32_t handle)
+{
+	unsigned int pages;
+	int least, most;
+	FILE *in;
+
+	CHECK(sysfs_write(MMAP_TEST "hold", "1"));
+	CHECK(!munmap(map(raw, key, bytes, prot), bytes));
+	CHECK_EQ(destroy(raw, handle), 0);
+	in = fopen(MMAP_TEST "pages", "r");
+	REQUIRE(in);
+	CHECK_EQ(fscanf(in, "%u %d %d", &pages, &least, &most), 3);
+	fclose(in);
+	CHECK_EQ(pages, bytes / PAGE);
+	/* 0: free already; 2: they will never be */
+	CHECK_EQ(least, 1);
+	CHECK_EQ(most, 1);
+	CHECK(sysfs_write(MMAP_TEST "hold", "0"));
+}
+
+ADAPTER_TEST(ring_destroyed_while_it_is_mapped)
+{
+	struct dvq_efa_qp_resp qp_resp;
+	struct dvq_efa_cq_resp cq_resp;
+	struct raw_qp usual;
+	struct raw *raw;
+	uint32_t cq, qp, num;
+
+	need_efa();
+	if (!self->dvq)
+		SKIP("needs dvq_efa: how other drivers keep memory is theirs");
+	raw = raw_new(self);
+	need_mmap_test();
+	cq = raw_cq_new(raw, &cq_resp);
+	usual = raw_qp_usual(raw, cq);
+	usual.cap.max_recv_wr = 1024;
+	usual.req.rq_ring_size = 1024 * 16;
+	qp = raw_qp_new(raw, &usual, &qp_resp, &num);
+	map_during_destroy(raw, qp_resp.rq_mmap_key, qp_resp.rq_mmap_size, PROT_READ | PROT_WRITE,
+			   raw_qp_destroy, qp);
+	map_during_destroy(raw, cq_resp.q_mmap_key, cq_resp.q_mmap_size, PROT_READ, raw_cq_destroy, cq);
 }
 
 /* ---- the adapter goes first ------------------------------------------------------------------- */

@@ -76,12 +76,39 @@ struct dvq_mmap *dvq_mmap_insert(struct dvq_ucontext *ctx, enum dvq_mmap_kind ki
 }
 EXPORT_SYMBOL_GPL(dvq_mmap_insert);
 
+static void get_pages(const struct dvq_mmap *entry)
+{
+	size_t off;
+
+	for (off = 0; off < entry->length; off += PAGE_SIZE)
+		get_page(virt_to_page(entry->pages + off));
+}
+
+static void put_pages(struct dvq_mmap *entry)
+{
+	size_t off;
+
+	for (off = 0; off < entry->length; off += PAGE_SIZE)
+		put_page(virt_to_page(entry->pages + off));
+}
+
+/*
+ * The entry has a reference of every page: an mmap() that has found it goes on inserting them
+ * while another thread destroys the queue, or while its creation fails, and frees the ring.
+ */
 struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *ring,
 			       enum dvq_mmap_kind kind)
 {
-	const struct dvq_mmap entry = { .kind = kind, .pages = ring->cpu, .length = ring->length };
+	struct dvq_mmap from = {
+		.kind = kind, .pages = ring->cpu, .length = ring->length, .release = put_pages,
+	};
+	struct dvq_mmap *entry;
 
-	return mmap_new(ctx, &entry);
+	get_pages(&from);
+	entry = mmap_new(ctx, &from);
+	if (IS_ERR(entry))
+		put_pages(&from);
+	return entry;
 }
 EXPORT_SYMBOL_GPL(dvq_ring_mmap);
 

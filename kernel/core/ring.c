@@ -13,8 +13,8 @@ int dvq_ring_alloc(struct dvq_device *dev, struct dvq_ring *ring, size_t bytes,
 	ring->length = PAGE_ALIGN(bytes);
 	ring->dir = dir;
 	/*
-	 * alloc_pages_exact() splits the block, so every page has a reference of its
-	 * own and survives in a process that still maps it.
+	 * alloc_pages_exact() splits the block, so every page has a reference of its own: it
+	 * survives in a process that still maps it, or is about to (dvq_ring_mmap()).
 	 */
 	ring->cpu = alloc_pages_exact(ring->length, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!ring->cpu)
