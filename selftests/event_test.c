@@ -11,6 +11,9 @@
 #include <pthread.h>
 
 #include "lib/adapter_test.h"
+#include "lib/memory.h"
+#include "lib/stall.h"
+#include "lib/uverbs.h"
 
 /**
  * struct scene - messages from A to B, whose receive CQ has a channel
@@ -545,6 +548,215 @@ ADAPTER_TEST(channel_in_use)
 	cq = cq_new(self, 16, &(struct cq_options) { .channel = channel });
 	CHECK_EQ(ibv_destroy_comp_channel(channel), EBUSY);
 	CHECK_EQ(cq_destroy(cq), 0);
+}
+
+/* ---- events of CQs that are not there yet, or not there -------------------- */
+
+static void need_our_driver(void)
+{
+	need_model();
+	need_events();
+	if (!self->dvq)
+		SKIP("is about dvq's drivers");
+}
+
+/* what the adapter has more than @before (its answer to "cqs"); how many. */
+static unsigned int new_cqs(const char *before, unsigned int *numbers, unsigned int max)
+{
+	char now[4096], word[16], *rest = now, *number;
+	unsigned int n = 0;
+
+	snprintf(now, sizeof(now), "%s", model_ask(self->model, "cqs"));
+	while ((number = strsep(&rest, " "))) {
+		char all[4096 + 2];
+
+		snprintf(all, sizeof(all), " %s ", before);
+		snprintf(word, sizeof(word), " %.8s ", number);
+		if (!*number || strstr(all, word))
+			continue;
+		LAB_NEED(n < max, "more than %u new CQs", max);
+		numbers[n++] = strtoul(number, NULL, 10);
+	}
+	return n;
+}
+
+/* a CQ by the library, what the adapter calls it, and the channel of its events */
+struct witness {
+	struct ibv_comp_channel *channel;
+	struct cq *cq;
+	unsigned int numbers[2], n;
+};
+
+static struct witness witness_new(int vector)
+{
+	struct witness witness = { .channel = channel_new(self) };
+	char before[4096];
+
+	snprintf(before, sizeof(before), "%s", model_ask(self->model, "cqs"));
+	witness.cq = cq_new(self, 16, &(struct cq_options) {
+		.channel = witness.channel, .vector = vector,
+	});
+	witness.n = new_cqs(before, witness.numbers, 2);
+	REQUIRE(witness.n);
+	return witness;
+}
+
+static void send_event(unsigned int number, unsigned int code)
+{
+	if (self->kind == ADAPTER_IONIC)
+		model_ask(self->model, "event cq=%u code=%u", number, code);
+	else
+		model_ask(self->model, "event cq=%u", number);
+}
+
+/* Every event that its EQs got before has been looked at. */
+static void witness_all(const struct witness *witness)
+{
+	for (unsigned int i = 0; i < witness->n; i++) {
+		send_event(witness->numbers[i], 0);
+		CHECK(cq_event(witness->cq, PATIENCE_MS));
+	}
+}
+
+static bool readable(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) == 1;
+}
+
+/* a creation whose answer goes to a stall */
+struct late_cq {
+	struct raw *raw;
+	struct memory *memory;
+	uint32_t channel, async;
+	struct dvq_efa_cq_req efa;
+	struct dvq_ionic_cq_req ionic;
+	struct uv_call call;
+	int err;
+};
+
+static uint32_t raw_async(const struct raw *raw)
+{
+	struct uv_call call;
+	int err;
+
+	uv_start(&call, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
+	uv_handle(&call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
+	err = uv_run(raw->fd, &call);
+	LAB_NEED(!err, "events: %s", strerror(-err));
+	return call.attr[0].data;
+}
+
+static uint32_t raw_channel(const struct raw *raw)
+{
+	struct ib_uverbs_create_comp_channel_resp resp;
+	struct ib_uverbs_create_comp_channel in = {};
+	int err = uv_write(raw->fd, IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, &in, sizeof(in), &resp,
+			   sizeof(resp), NULL);
+
+	LAB_NEED(!err, "channel: %s", strerror(-err));
+	return resp.fd;
+}
+
+static void late_cq_prepare(struct late_cq *late, const struct stall *stall)
+{
+	struct uv_data data = { .out = stall->page };
+	struct dvq_ionic_ctx_resp context;
+
+	if (self->kind == ADAPTER_EFA) {
+		late->raw = raw_new(self);
+		late->efa = raw_cq_req(late->raw);
+		late->efa.flags = DVQ_EFA_CQ_CHANNEL;
+		data.in = &late->efa;
+		data.in_len = sizeof(late->efa);
+		data.out_len = sizeof(struct dvq_efa_cq_resp);
+	} else {
+		late->raw = raw_new_ionic(self, &context);
+		late->memory = memory_plain(2);
+		late->ionic.udma_mask = 3;
+		for (unsigned int i = 0; i < 2; i++)
+			late->ionic.ring[i] = (struct dvq_ionic_ring) {
+				.addr = (uintptr_t)late->memory->base + i * PAGE, .size = PAGE,
+				.mask = 127, .depth_log2 = 7, .stride_log2 = 5,
+			};
+		data.in = &late->ionic;
+		data.in_len = sizeof(late->ionic);
+		data.out_len = sizeof(struct dvq_ionic_cq_resp);
+	}
+	late->channel = raw_channel(late->raw);
+	late->async = raw_async(late->raw);
+	raw_cq_start(&late->call, 64, &data);
+	uv_handle(&late->call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, late->channel);
+	uv_handle(&late->call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, late->async);
+}
+
+static void *late_cq_create(void *arg)
+{
+	struct late_cq *late = arg;
+
+	late->err = uv_run(late->raw->fd, &late->call);
+	return NULL;
+}
+
+/*
+ * The adapter has the CQ, the process has not yet, and then will not have it: by whoever arms it, as its number can be
+ * guessed, or by an adapter that lies, events come meanwhile. They would be left in the channel when the CQ is gone.
+ */
+ADAPTER_TEST(events_of_a_cq_whose_creation_fails)
+{
+	struct witness witness;
+	unsigned int numbers[2], n;
+	struct late_cq late = {};
+	struct stall *stall;
+	char before[4096];
+	pthread_t thread;
+
+	need_our_driver();
+	stall = stall_new();
+	if (!stall)
+		SKIP("the kernel has no userfaultfd (CONFIG_USERFAULTFD)");
+	witness = witness_new(0);
+	late_cq_prepare(&late, stall);
+	snprintf(before, sizeof(before), "%s", model_ask(self->model, "cqs"));
+	REQUIRE(!pthread_create(&thread, NULL, late_cq_create, &late));
+	stall_reached(stall);
+	n = new_cqs(before, numbers, 2);
+	CHECK_EQ(n, self->kind == ADAPTER_IONIC ? 2 : 1);
+	for (unsigned int i = 0; i < n; i++) {
+		send_event(numbers[i], 0);
+		if (self->kind == ADAPTER_IONIC)
+			send_event(numbers[i], 8);	/* broken */
+	}
+	witness_all(&witness);
+	CHECK(!readable(late.channel));
+	CHECK(!readable(late.async));
+	stall_fail(stall);
+	pthread_join(thread, NULL);
+	CHECK_EQ(late.err, -EFAULT);
+	CHECK_EQ(new_cqs(before, numbers, 2), 0);
+	close(late.channel);
+	close(late.async);
+}
+
+/* Whoever destroys a CQ waits for the handler of its own EQ only. */
+ADAPTER_TEST(event_on_the_eq_of_others)
+{
+	struct witness here, there;
+	uint64_t eq;
+
+	need_efa();
+	need_our_driver();
+	if (self->context->num_comp_vectors < 2)
+		SKIP("needs two vectors");
+	here = witness_new(0);
+	there = witness_new(1);
+	REQUIRE(model_find(model_ask(self->model, "cq %u", there.numbers[0]), "eq", &eq));
+	model_ask(self->model, "event cq=%u eq=%u", here.numbers[0], (unsigned int)eq);
+	witness_all(&there);
+	CHECK(!readable(here.channel->fd));
+	witness_all(&here);
+	CHECK(!readable(there.channel->fd));
 }
 
 /* ---- again and again (F-11) ---------------------------------------------- */

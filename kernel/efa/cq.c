@@ -178,37 +178,41 @@ static int respond(struct efa_cq *cq, struct ib_udata *udata)
 
 /* ---- events ------------------------------------------------------------------------- */
 
-static int events_on(struct efa_dev *dev, struct efa_cq *cq)
+static int events_on(struct efa_cq *cq)
 {
 	struct efa_cq *old;
+	struct xarray *cqs;
 	int ret = -EBUSY;
 
 	if (!cq->eq)
 		return 0;
-	xa_lock(&dev->cqs);
+	cqs = &cq->eq->cqs;
+	xa_lock(cqs);
 	/* The device may give the index on as soon as it has destroyed the CQ. */
-	old = xa_load(&dev->cqs, cq->cq_idx);
+	old = xa_load(cqs, cq->cq_idx);
 	if (!old || old->leaving)
-		ret = xa_err(__xa_store(&dev->cqs, cq->cq_idx, cq, GFP_KERNEL));
-	xa_unlock(&dev->cqs);
+		ret = xa_err(__xa_store(cqs, cq->cq_idx, cq, GFP_KERNEL));
+	xa_unlock(cqs);
 	return ret;
 }
 
-static void events_off(struct efa_dev *dev, struct efa_cq *cq)
+static void events_off(struct efa_cq *cq)
 {
 	if (!cq->eq)
 		return;
 	/* Unless another CQ has got the index. */
-	xa_cmpxchg(&dev->cqs, cq->cq_idx, cq, NULL, GFP_KERNEL);
-	/* A handler that has found the CQ before has to finish. */
+	xa_cmpxchg(&cq->eq->cqs, cq->cq_idx, cq, NULL, GFP_KERNEL);
+	/* A handler that has found the CQ before has to finish; no other EQ's can have. */
 	synchronize_irq(cq->eq->irq.nr);
 }
 
-static void set_leaving(struct efa_dev *dev, struct efa_cq *cq, bool leaving)
+static void set_leaving(struct efa_cq *cq, bool leaving)
 {
-	xa_lock(&dev->cqs);
+	if (!cq->eq)
+		return;
+	xa_lock(&cq->eq->cqs);
 	cq->leaving = leaving;
-	xa_unlock(&dev->cqs);
+	xa_unlock(&cq->eq->cqs);
 }
 
 /* ---- create and destroy --------------------------------------------------------------- */
@@ -274,17 +278,19 @@ static int new_cq(struct efa_dev *dev, struct efa_cq *cq, const struct ib_cq_ini
 	ret = map_cq(cq, ctx, &result);
 	if (ret)
 		goto err_cleanup;
-	ret = events_on(dev, cq);
-	if (ret)
-		goto err_unmap;
 	cq->dvq.ibcq.cqe = attr->cqe;
 	ret = respond(cq, udata);
 	if (ret)
-		goto err_events_off;
+		goto err_unmap;
+	/*
+	 * Last: an event is kept in the channel with a pointer to the core's object, and where
+	 * creation fails the core frees that without a look at the channel.
+	 */
+	ret = events_on(cq);
+	if (ret)
+		goto err_unmap;
 	return 0;
 
-err_events_off:
-	events_off(dev, cq);
 err_unmap:
 	unmap_cq(cq);
 err_cleanup:
@@ -315,15 +321,15 @@ int efa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	int ret;
 
 	/* Its events go on until the device has let go of it, which it may refuse. */
-	set_leaving(dev, cq, true);
+	set_leaving(cq, true);
 	ret = efa_settle(efa_cmd_destroy_cq(dev, cq->cq_idx));
 	if (ret && !dvq_is_cleanup(udata)) {
-		set_leaving(dev, cq, false);
+		set_leaving(cq, false);
 		return ret;
 	}
 	if (ret)
 		uncreate_cq(dev, cq);
-	events_off(dev, cq);
+	events_off(cq);
 	unmap_cq(cq);
 	dvq_cq_cleanup(&cq->dvq);
 	put_ring(dev, cq);

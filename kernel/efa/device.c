@@ -359,5 +359,4 @@ void efa_device_init(struct efa_dev *dev)
 			     DEFAULT_RATELIMIT_BURST);
 	/* what is left out is not worth a line */
 	ratelimit_set_flags(&dev->fatal_limit, RATELIMIT_MSG_ON_RELEASE);
-	xa_init(&dev->cqs);
 }

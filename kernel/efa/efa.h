@@ -175,7 +175,7 @@ struct efa_aenq {
 
 /**
  * struct efa_eq - queue of completion events; touched by its handler only, once that
- *	is installed
+ *	is installed, but for @cqs
  * @dev: whose it is
  * @irq: its vector
  * @ring: @depth entries
@@ -183,6 +183,9 @@ struct efa_aenq {
  * @depth: entries, a power of two
  * @consumed: events ever taken
  * @eqn: the device's number
+ * @cqs: CQs that raise events here, by CQ index. Looked into by the handler, for which others
+ *	are unknown: a CQ is freed after it was erased and this handler, no other, has been
+ *	waited for. Its lock protects efa_cq.leaving, too.
  */
 struct efa_eq {
 	struct efa_dev *dev;
@@ -192,6 +195,7 @@ struct efa_eq {
 	u32 depth;
 	u32 consumed;
 	u16 eqn;
+	struct xarray cqs;
 };
 
 int efa_aenq_alloc(struct efa_dev *dev);
@@ -273,9 +277,6 @@ enum efa_verb_stat {
  * @num_vectors: MSI-X vectors that we have
  * @caps: register CAPS as read by the last reset
  * @attr: what the device tells of itself
- * @cqs: CQs that raise events, by CQ index. Looked into by event handlers; a CQ is
- *	freed after it was erased and the handler of its vector has been waited for. Its
- *	lock protects efa_cq.leaving, too.
  * @qp_generations: how many QPs the device has created in each slot of its table
  * @qp_mask: of the bits of a QP number that say the slot
  * @verb_errors: failed verbs, by enum efa_verb_stat
@@ -303,7 +304,6 @@ struct efa_dev {
 	unsigned int num_vectors;
 	u32 caps;
 	struct efa_attr attr;
-	struct xarray cqs;
 	atomic_t *qp_generations;
 	u32 qp_mask;
 	atomic64_t verb_errors[EFA_STAT_VERBS];
@@ -389,7 +389,7 @@ struct efa_ah {
 /**
  * struct efa_cq - completion queue
  * @leaving: the device is asked to destroy it, so another CQ may get the index. Protected by
- *	the lock of efa_dev.cqs.
+ *	the lock of efa_eq.cqs; only with @eq.
  * @umem: memory of the creator, or NULL and the ring is in @ring
  * @eq: where its events go, or NULL
  */

@@ -182,20 +182,21 @@ void efa_mgmt_irq_free(struct efa_dev *dev)
 
 /* ---- completion events ------------------------------------------------------------ */
 
-static void eq_event(struct efa_dev *dev, const struct efa_eqe *eqe)
+static void eq_event(struct efa_eq *eq, const struct efa_eqe *eqe)
 {
+	struct device *device = &eq->dev->pdev->dev;
 	u32 common = le32_to_cpu(eqe->common);
 	u16 cqn = le16_to_cpu(eqe->cqn);
 	struct efa_cq *cq;
 
 	if (FIELD_GET(EFA_EQE_TYPE, common) != EFA_EQE_TYPE_COMPLETION) {
-		dev_warn_ratelimited(&dev->pdev->dev, "event of unknown kind %#x\n", common);
+		dev_warn_ratelimited(device, "event of unknown kind %#x\n", common);
 		return;
 	}
 	/* The CQ stays until this handler has returned: efa_destroy_cq() waits for it. */
-	cq = xa_load(&dev->cqs, cqn);
+	cq = xa_load(&eq->cqs, cqn);
 	if (!cq) {
-		dev_warn_ratelimited(&dev->pdev->dev, "event for unknown CQ %u\n", cqn);
+		dev_warn_ratelimited(device, "event for unknown CQ %u\n", cqn);
 		return;
 	}
 	cq->dvq.ibcq.comp_handler(&cq->dvq.ibcq, cq->dvq.ibcq.cq_context);
@@ -221,7 +222,7 @@ static irqreturn_t eq_irq(int irq, void *data)
 			break;
 		/* Pairs with the device, which writes the phase last. */
 		dma_rmb();
-		eq_event(eq->dev, eqe);
+		eq_event(eq, eqe);
 		eq->consumed++;
 	}
 	/* Also when nothing was found: it takes an armed queue to raise the next interrupt. */
@@ -247,6 +248,7 @@ static int eq_create(struct efa_dev *dev, struct efa_eq *eq, unsigned int vector
 	int ret;
 
 	eq->dev = dev;
+	xa_init(&eq->cqs);
 	eq->depth = rounddown_pow_of_two(min_t(u32, dev->attr.max_eq_depth, EQ_MAX_DEPTH));
 	snprintf(eq->irq.name, sizeof(eq->irq.name), "efa-comp%u@pci:%s", vector - 1,
 		 pci_name(dev->pdev));
@@ -276,6 +278,7 @@ err_free_ring:
 static void eq_destroy(struct efa_dev *dev, struct efa_eq *eq)
 {
 	irq_free(&eq->irq, eq);
+	xa_destroy(&eq->cqs);
 	eq_release(dev, eq);
 	dma_free_coherent(&dev->pdev->dev, eq_bytes(eq), eq->ring, eq->dma);
 }

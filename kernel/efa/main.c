@@ -87,7 +87,6 @@ static struct efa_dev *ibdev_alloc(struct pci_dev *pdev)
 static void ibdev_free(struct efa_dev *dev)
 {
 	pci_set_drvdata(dev->pdev, NULL);
-	xa_destroy(&dev->cqs);
 	dvq_device_cleanup(&dev->dvq);
 	ib_dealloc_device(&dev->dvq.ibdev);
 }

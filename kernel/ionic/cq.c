@@ -45,11 +45,29 @@ static struct ib_cq *to_ibcq(struct dion_hw_cq *hw)
 	return &container_of(hw, struct dion_cq_ring, hw)->cq->dvq.ibcq;
 }
 
+/*
+ * Until its creation can no longer fail nobody hears of a CQ: an event is kept in the channel with
+ * a pointer to the core's object, and where creation fails the core frees that without a look at
+ * the channel. The device knows the CQ before, and who guesses its number can arm it.
+ */
+static bool is_created(struct dion_hw_cq *hw)
+{
+	/* Pairs with set_created(). */
+	return smp_load_acquire(&container_of(hw, struct dion_cq_ring, hw)->cq->created);
+}
+
+static void set_created(struct dion_cq *cq)
+{
+	/* Pairs with is_created(): a handler finds the whole CQ. */
+	smp_store_release(&cq->created, true);
+}
+
 static void notify(struct dion_hw_cq *hw)
 {
 	struct ib_cq *ibcq = to_ibcq(hw);
 
-	ibcq->comp_handler(ibcq, ibcq->cq_context);
+	if (is_created(hw))
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
 /*
@@ -70,7 +88,7 @@ static void failed(struct dion_hw_cq *hw)
 		.element.cq = ibcq,
 	};
 
-	if (ibcq->event_handler)
+	if (is_created(hw) && ibcq->event_handler)
 		ibcq->event_handler(&event, ibcq->cq_context);
 }
 
@@ -347,6 +365,7 @@ int dion_create_user_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		goto err_cleanup;
 	ibcq->cqe = attr->cqe;
+	set_created(cq);
 	return 0;
 
 err_cleanup:
@@ -378,6 +397,7 @@ int dion_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return ret;
 	}
 	ibcq->cqe = attr->cqe;
+	set_created(cq);
 	return 0;
 }
 

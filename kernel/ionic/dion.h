@@ -568,6 +568,7 @@ struct dion_cq_ring {
  * @dvq: what dvq.ko and the RDMA core know of it
  * @pipelines: mask of those that it has a ring on
  * @rings: by pipeline
+ * @created: its creation can no longer fail, so its events are told
  * @armed: of the kernel: bit 0: somebody wants to be told of what comes next
  * @turn: of the kernel: which ring is polled first; a hint, so it needs no lock
  * @flush_work: of the kernel: tells of queues to be flushed
@@ -578,6 +579,7 @@ struct dion_cq {
 	struct dvq_cq dvq;
 	u8 pipelines;
 	struct dion_cq_ring rings[DION_PIPELINES];
+	bool created;
 	unsigned long armed;
 	u8 turn;
 	struct work_struct flush_work;

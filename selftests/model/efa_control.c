@@ -325,6 +325,28 @@ static int lie(struct efa *efa, char **words, FILE *out)
 	return -EINVAL;
 }
 
+/* an event that nothing caused, on the queue where it belongs or on another */
+static int send_event(struct efa *efa, char **words, FILE *out)
+{
+	struct option_key keys[] = { { .key = "cq" }, { .key = "eq" }, { .key = NULL } };
+	uint64_t cqn = UINT16_MAX + 1, eqn = 0;
+	struct efa_cq *cq;
+	struct efa_eq *eq;
+
+	if (option_parse(keys, words, out) ||
+	    option_number(&keys[0], UINT16_MAX, &cqn, out) ||
+	    option_number(&keys[1], UINT16_MAX, &eqn, out))
+		return -EINVAL;
+	cq = efa_table_get(&efa->cqs, cqn);
+	eq = keys[1].value ? efa_table_get(&efa->eqs, eqn) : cq ? cq->eq : NULL;
+	if (!cq || !eq) {
+		fputs("want cq=N with the number of a live CQ, and eq=N, or a CQ with one", out);
+		return -ENOENT;
+	}
+	efa_eq_event(efa, eq, cqn);
+	return 0;
+}
+
 static int set(struct efa *efa, char **words, FILE *out)
 {
 	struct efa_config config = efa->config;
@@ -380,7 +402,7 @@ static const struct verb {
 	{ "qp", print_qp }, { "cq", print_cq }, { "mr", print_mr }, { "ah", print_ah },
 	{ "aenq", aenq }, { "fatal", fatal }, { "ready", ready }, { "reset", reset_fault },
 	{ "answer", stray_answer }, { "complete", force_status }, { "lie", lie }, { "set", set },
-	{ "get", get }, { "irq", interrupt }, { "host", print_host },
+	{ "get", get }, { "irq", interrupt }, { "event", send_event }, { "host", print_host },
 };
 
 int efa_control(struct model_device *dev, int argc, char **argv, FILE *out)

@@ -902,6 +902,27 @@ TEST(lost_and_wrong_events)
 	drv_pair_close(end);
 }
 
+TEST(events_that_nothing_caused)
+{
+	char line[64];
+
+	open_events("", 16);
+	arm_eq();
+	snprintf(line, sizeof(line), "event cq=%u", event_cq.num);
+	CHECK_EQ(test_control(left.drv.dev, line), 0);
+	CHECK_EQ(take_event(16), event_cq.num);
+	CHECK_EQ(left.drv.host.irqs[3], 1);
+	/* on a queue that is not the CQ's: of one that has none */
+	snprintf(line, sizeof(line), "event cq=%u eq=0", left.cq.num);
+	CHECK_EQ(test_control(left.drv.dev, line), 0);
+	CHECK_EQ(take_event(16), left.cq.num);
+	snprintf(line, sizeof(line), "event cq=%u", left.cq.num);
+	CHECK(test_control(left.drv.dev, line) < 0);
+	CHECK(test_control(left.drv.dev, "event cq=60000") < 0);
+	CHECK(test_control(left.drv.dev, "event") < 0);
+	drv_pair_close(end);
+}
+
 TEST(an_eq_that_is_too_small)
 {
 	open_events("", 4);
