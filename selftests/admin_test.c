@@ -558,6 +558,32 @@ EFA_TEST(offsets_outside_of_the_bars)
 	CHECK_EQ(verb_qp(&bench, &handle), 0);
 }
 
+/* Such a page would let the process reset the device, and put the device's queues where it likes. */
+EFA_TEST(doorbell_among_the_registers)
+{
+	struct bench bench = {};
+	uint64_t bar, cqs;
+	uint32_t handle;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("is about dvq_efa");
+	bar = strtoull(model_ask(self->model, "get db_bar"), NULL, 0);
+	model_ask(self->model, "set db_bar=0");
+	driver_rebind();
+	bench.raw = raw_new(self);
+	cqs = live("cq");
+	model_ask(self->model, "lie cq_reg");
+	CHECK_EQ(verb_cq(&bench, &handle), -EIO);
+	CHECK_EQ(live("cq"), cqs);
+	model_ask(self->model, "lie none");
+	lab_drop_all();
+	model_ask(self->model, "set db_bar=%llu", (unsigned long long)bar);
+	driver_rebind();
+	bench.raw = raw_new(self);
+	CHECK_EQ(verb_cq(&bench, &handle), 0);
+}
+
 /* ---- asynchronous events ---------------------------------------------------------------------------- */
 
 EFA_TEST(f79_keep_alives_are_counted)

@@ -97,6 +97,9 @@ void efa_disassociate_ucontext(struct ib_ucontext *ibctx)
 {
 }
 
+/* where the registers end that only we may write */
+#define REGS_END	(EFA_REG_EQ_DB + sizeof(u32))
+
 /**
  * efa_mmap_bar() - offer the pages around a place in a BAR to a context
  * @ctx: who may map them
@@ -106,7 +109,8 @@ void efa_disassociate_ucontext(struct ib_ucontext *ibctx)
  * @length: bytes
  * @in_page: where to put the bytes from the start of the mapping to the place
  *
- * Return: the entry, or an ERR_PTR: -EIO if the place is not inside the BAR.
+ * Return: the entry, or an ERR_PTR: -EIO if the place is not inside the BAR, or on a page with
+ * registers.
  */
 struct dvq_mmap *efa_mmap_bar(struct efa_ucontext *ctx, enum dvq_mmap_kind kind, u32 bar,
 			      u32 offset, u32 length, u32 *in_page)
@@ -115,8 +119,10 @@ struct dvq_mmap *efa_mmap_bar(struct efa_ucontext *ctx, enum dvq_mmap_kind kind,
 	u64 start = ALIGN_DOWN(offset, PAGE_SIZE);
 	u64 end = PAGE_ALIGN((u64)offset + length);
 
-	if (end > pci_resource_len(dev->pdev, bar)) {
-		ibdev_err_ratelimited(&dev->dvq.ibdev, "names %u bytes at %#x, beyond BAR %u\n",
+	if (end > pci_resource_len(dev->pdev, bar) ||
+	    (bar == EFA_BAR_REGS && start < PAGE_ALIGN(REGS_END))) {
+		ibdev_err_ratelimited(&dev->dvq.ibdev,
+				      "names %u bytes at %#x, beyond BAR %u or among its registers\n",
 				      length, offset, bar);
 		return ERR_PTR(-EIO);
 	}

@@ -325,7 +325,10 @@ struct efa_admin {
 };
 
 /* an offset that is told wrong, outside every BAR */
-enum efa_lie { EFA_LIE_NONE, EFA_LIE_SQ_DB, EFA_LIE_RQ_DB, EFA_LIE_CQ_DB, EFA_LIE_LLQ };
+enum efa_lie {
+	EFA_LIE_NONE, EFA_LIE_SQ_DB, EFA_LIE_RQ_DB, EFA_LIE_CQ_DB, EFA_LIE_LLQ,
+	EFA_LIE_CQ_REG,	/* the doorbell is where a register is */
+};
 
 struct efa {
 	struct model_device dev;	/* first */

@@ -312,7 +312,7 @@ static int force_status(struct efa *efa, char **words, FILE *out)
 
 static int lie(struct efa *efa, char **words, FILE *out)
 {
-	static const char *const names[] = { "none", "sq_db", "rq_db", "cq_db", "llq" };
+	static const char *const names[] = { "none", "sq_db", "rq_db", "cq_db", "llq", "cq_reg" };
 
 	for (unsigned int i = 0; words[0] && !words[1] && i < sizeof(names) / sizeof(names[0]);
 	     i++) {
@@ -321,7 +321,7 @@ static int lie(struct efa *efa, char **words, FILE *out)
 			return 0;
 		}
 	}
-	fputs("want the offset to tell wrong: sq_db, rq_db, cq_db, llq or none", out);
+	fputs("want the offset to tell wrong: sq_db, rq_db, cq_db, llq, cq_reg or none", out);
 	return -EINVAL;
 }
 

@@ -18,6 +18,8 @@ static uint64_t db_offset(const struct efa *efa, const struct efa_cq *cq)
 {
 	if (efa->lie == EFA_LIE_CQ_DB)
 		return 1ull << 31;
+	if (efa->lie == EFA_LIE_CQ_REG)
+		return EFA_REG_EQ_DB;
 	return efa->db_base + efa->db_half + (uint64_t)cq->uar->num * EFA_DB_PAGE +
 	       cq->num * EFA_DB_CQ_STRIDE;
 }

@@ -526,6 +526,9 @@ TEST(offsets_can_be_told_wrong)
 	CHECK_EQ(test_control(drv.dev, "lie cq_db"), 0);
 	CHECK_EQ(drv_create_cq(&drv, 64, 32, 0, -1, &bad), 0);
 	CHECK(bad.db >= drv.dev->bar[4].size);
+	CHECK_EQ(test_control(drv.dev, "lie cq_reg"), 0);
+	CHECK_EQ(drv_create_cq(&drv, 64, 32, 0, -1, &bad), 0);
+	CHECK_EQ(bad.db, EFA_REG_EQ_DB);
 	CHECK_EQ(drv_create_cq(&drv, 64, 32, 0, -1, &cq), 0);
 	CHECK_EQ(test_control(drv.dev, "lie sq_db"), 0);
 	CHECK_EQ(drv_create_qp(&drv, &init, &qp), 0);
