@@ -585,6 +585,37 @@ EFA_TEST(reset_fails_at_unbinding)
 	}
 }
 
+/*
+ * It answers until the reset has been asked for, and wants long to be waited for with every read: the time that a
+ * reset may take counts, not how often we look, and a read has its limit. Else this would take half an hour.
+ */
+EFA_TEST(mute_during_the_reset)
+{
+	unsigned long units, hint;
+	char pci[PCI_NAME];
+	uint64_t start;
+
+	allow_seconds(300);
+	bench_new();
+	units = strtoul(model_ask(self->model, "get reset_timeout"), NULL, 10);
+	hint = strtoul(model_ask(self->model, "get mmio_hint"), NULL, 10);
+	pci_name(self, pci);
+	model_ask(self->model, "set mmio_hint=65535 reset_timeout=31");
+	CHECK(sysfs_write(DRIVER "/unbind", pci));
+	CHECK(sysfs_write(DRIVER "/bind", pci));
+	/* those before: is it ready, twice, and what it can do */
+	model_ask(self->model, "inject op=reg_read nth=4 count=1000 action=drop");
+	start = now_ms();
+	CHECK(sysfs_write(DRIVER "/unbind", pci));
+	CHECK(now_ms() - start < 60000 * lab_slow());
+	/* it was */
+	CHECK(now_ms() - start > 5000);
+	CHECK(!bus_master(pci));
+	model_ask(self->model, "inject clear");
+	model_ask(self->model, "set mmio_hint=%lu reset_timeout=%lu", hint, units);
+	CHECK(sysfs_write(DRIVER "/bind", pci));
+}
+
 /* ---- many callers --------------------------------------------------------------------------- */
 
 struct caller {

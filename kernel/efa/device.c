@@ -17,12 +17,17 @@ bool efa_device_is_present(struct efa_dev *dev)
 
 /* ---- reset ---------------------------------------------------------------------- */
 
+/* By the clock: each read of a device that has gone mute takes long. */
 static int wait_reset_busy(struct efa_dev *dev, bool busy)
 {
-	unsigned int polls = FIELD_GET(EFA_CAPS_RESET_TIMEOUT, dev->caps);
+	unsigned int units = FIELD_GET(EFA_CAPS_RESET_TIMEOUT, dev->caps);
+	unsigned long end = jiffies + msecs_to_jiffies(units * EFA_TIMEOUT_UNIT_MS);
+	bool late;
 	u32 sts;
 
-	while (polls--) {
+	do {
+		/* The last look is one after the end, whatever became of those before. */
+		late = time_after(jiffies, end);
 		/* A read that fails in the middle of a reset is no answer, not a failure. */
 		if (!efa_mmio_read(dev, EFA_REG_DEV_STS, &sts) &&
 		    !!(sts & EFA_DEV_STS_RESET_BUSY) == busy)
@@ -30,7 +35,7 @@ static int wait_reset_busy(struct efa_dev *dev, bool busy)
 		if (!efa_device_is_present(dev))
 			return -ENODEV;
 		msleep(EFA_TIMEOUT_UNIT_MS);
-	}
+	} while (!late);
 	return -ETIME;
 }
 
@@ -231,6 +236,9 @@ int efa_device_read_attr(struct efa_dev *dev)
 	return ret;
 }
 
+/* choice: no longer, lest those who wait for the reset of a mute device are taken for stuck tasks */
+#define MMIO_TIMEOUT_MAX_MS	5000U
+
 /* A hint of 0 is no advice. The device's time of missing keep-alives is not used. */
 int efa_device_read_hints(struct efa_dev *dev)
 {
@@ -242,7 +250,8 @@ int efa_device_read_hints(struct efa_dev *dev)
 	if (ret)
 		return ret;
 	if (hints->mmio_read_timeout)
-		dev->mmio.timeout_us = le16_to_cpu(hints->mmio_read_timeout) * USEC_PER_MSEC;
+		dev->mmio.timeout_us = USEC_PER_MSEC *
+			min_t(u32, le16_to_cpu(hints->mmio_read_timeout), MMIO_TIMEOUT_MAX_MS);
 	if (hints->admin_completion_timeout)
 		dev->admin.timeout =
 			msecs_to_jiffies(le16_to_cpu(hints->admin_completion_timeout));
