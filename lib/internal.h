@@ -109,7 +109,15 @@ int dvq_ionic_query_qp(struct ibv_qp *qp, struct dvq_qp_info *info, struct dvq_w
 /* EINVAL: the CQ has no ring on that pipeline */
 int dvq_ionic_query_cq(struct ibv_cq *cq, uint32_t pipeline, struct dvq_cq_info *info);
 
+/* ---- process.c: children of fork() --------------------------------------------------- */
+
+/* Comes before a lock of mapping.c or takeover.c is taken; calls their *_in_child() once in a child. */
+void dvq_see_process(void);
+
 /* ---- mapping.c: memory that the kernel gives by key --------------------------------- */
+
+/* forgets the parent's mappings, of which a child has none; what is there now is somebody else's */
+void dvq_mapping_in_child(void);
 
 /*
  * Finds in @maps, the text of /proc/self/maps, where the process has @length bytes of
@@ -225,6 +233,8 @@ int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_
 struct efadv_qp *dvq_takeover_efadv_qp(struct ibv_qp_ex *qp);
 struct efadv_cq *dvq_takeover_efadv_cq(struct ibv_cq_ex *cq);
 
+/* forgets the parent's queues */
+void dvq_takeover_in_child(void);
 /* forgets what is gone; @all: also what no count of the kernel tells of */
 void dvq_takeover_reap(bool all);
 /* a function of the provider that made the context */

@@ -33,6 +33,12 @@ struct own {
 static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct own *owns;
 
+static void lock_own(void)
+{
+	dvq_see_process();
+	pthread_mutex_lock(&own_lock);
+}
+
 static int map_own(int cmd_fd, uint64_t key, uint64_t length, int prot, struct own *own)
 {
 	void *at = mmap(NULL, length, prot, MAP_SHARED, cmd_fd, (off_t)key);
@@ -61,7 +67,7 @@ int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
 
 	if (!own)
 		return dvq_refuse(ENOMEM, "no memory");
-	pthread_mutex_lock(&own_lock);
+	lock_own();
 	ret = map_own(cmd_fd, key, length, prot, own);
 	pthread_mutex_unlock(&own_lock);
 	if (ret)
@@ -97,7 +103,7 @@ void dvq_unmap(uint64_t address, uint64_t length)
 
 	if (!length)
 		return;
-	pthread_mutex_lock(&own_lock);
+	lock_own();
 	at = find_own(address);
 	own = *at;
 	if (own) {
@@ -189,7 +195,7 @@ void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 	if (n < 0)
 		return NULL;
 	path[n] = '\0';
-	pthread_mutex_lock(&own_lock);
+	lock_own();
 	maps = read_maps();
 	for (text = maps; text; text = rest) {
 		found = dvq_maps_find(text, path, key, length, &rest);
@@ -234,6 +240,20 @@ struct loan {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct loan *loans;
 
+void dvq_mapping_in_child(void)
+{
+	pthread_mutex_init(&own_lock, NULL);
+	owns = NULL;
+	pthread_mutex_init(&lock, NULL);
+	loans = NULL;
+}
+
+static void lock_loans(void)
+{
+	dvq_see_process();
+	pthread_mutex_lock(&lock);
+}
+
 static bool is_alive(const struct loan *loan)
 {
 	uint8_t alive;
@@ -263,7 +283,7 @@ static void reap_locked(void)
 void dvq_borrow_reap(void)
 {
 	dvq_takeover_reap(false);
-	pthread_mutex_lock(&lock);
+	lock_loans();
 	reap_locked();
 	pthread_mutex_unlock(&lock);
 }
@@ -312,7 +332,7 @@ int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, i
 	struct loan *loan;
 	int ret = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_loans();
 	loan = find_loan(object, key, length, prot);
 	if (loan) {
 		*address = loan->address;

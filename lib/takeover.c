@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "takeover.h"
 
@@ -31,45 +30,24 @@ static struct take_context *contexts;
 static struct take_cq *cqs;
 static struct take_qp *qps;
 
-/*
- * A child of fork() has none of the mappings, so nothing of its parent's is its business; and
- * another thread of the parent may have held the lock. There is no hook of forks, which
- * would be everybody's: who comes first in a process sees that it is another one.
- */
-static pid_t process;
-
-static void see_process(void)
+void dvq_takeover_in_child(void)
 {
-	const pid_t self = getpid();
-	pid_t before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
-
-	while (before != self) {
-		/* -self: another thread is at it, and not one that only the parent has */
-		if (before != -self &&
-		    __atomic_compare_exchange_n(&process, &before, -self, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-			if (before) {
-				pthread_mutex_init(&lock, NULL);
-				contexts = NULL;
-				cqs = NULL;
-				qps = NULL;
-			}
-			__atomic_store_n(&process, self, __ATOMIC_RELEASE);
-		}
-		before = __atomic_load_n(&process, __ATOMIC_ACQUIRE);
-	}
+	pthread_mutex_init(&lock, NULL);
+	contexts = NULL;
+	cqs = NULL;
+	qps = NULL;
 }
 
 static void enter(void)
 {
-	see_process();
+	dvq_see_process();
 	pthread_mutex_lock(&lock);
 }
 
 /* for what can wait for the next call */
 static bool try_enter(void)
 {
-	see_process();
+	dvq_see_process();
 	return !pthread_mutex_trylock(&lock);
 }
 

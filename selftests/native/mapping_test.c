@@ -2,6 +2,7 @@
 /* Finding the provider's mappings, and the life of the library's own. */
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <infiniband/efadv.h>
@@ -180,6 +181,50 @@ TEST(own_mappings_go_with_the_object)
 	/* another object has the handle now */
 	fake_kernel.cqs[1].info.uid++;
 	CHECK_EQ(efadv_query_cq(NULL, NULL, 0), EINVAL);
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+/* 0: the child's own memory, where the parent has a mapping, is still there after @qp went */
+static int child_without_mappings(const struct ibv_context *context, void *at)
+{
+	uint8_t *mine = mmap(at, 0x1000, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (mine != at)
+		return 1;
+	fake_kernel.qps[1].exists = false;
+	if (efadv_query_device(NULL, NULL, 0) != EINVAL || msync(mine, 0x1000, MS_ASYNC))
+		return 2;
+	dvq_unmap((uintptr_t)at, 0x1000);
+	if (msync(mine, 0x1000, MS_ASYNC))
+		return 3;
+	/* and it gets mappings of its own */
+	fake_kernel.qps[1].exists = true;
+	if (dvq_map(context->cmd_fd, 0x10000, 0x1000, PROT_READ, &at) || at == mine)
+		return 4;
+	dvq_unmap((uintptr_t)at, 0x1000);
+	return msync(at, 0x1000, MS_ASYNC) ? 0 : 5;
+}
+
+/* the parent's mappings are not there, so what is at their addresses is the child's own */
+TEST(f15_mappings_are_the_parents)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_qp qp = qp_of(context);
+	struct efadv_wq_attr sq, rq;
+	int status = -1;
+	pid_t child;
+
+	CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), 0);
+	child = fork();
+	if (!child)
+		_exit(child_without_mappings(context, rq.buffer));
+	REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(fake_mappings(), 4);
+	fake_kernel.qps[1].exists = false;
+	CHECK_EQ(efadv_query_device(NULL, NULL, 0), EINVAL);
 	CHECK_EQ(fake_mappings(), 0);
 	fake_close(context);
 }
