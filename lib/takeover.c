@@ -22,8 +22,9 @@
 #define MAX_ROWS	65536
 
 /*
- * Protects the lists. Taken before the lock of a CQ, and not by who posts or polls, but for the first
- * post to a QP that was not seen being created.
+ * Protects the lists. Taken before the gate of a CQ, and not by who posts or polls, but for the first
+ * post to a QP that was not seen being created. Who has it waits for no lock that a program holds, such
+ * as those of the blocks of ibv_wr_start().
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct take_context *contexts;
@@ -118,34 +119,24 @@ static bool is_gone(const struct take_context *context, uint64_t uid)
 	return ret ? dvq_tells_of_none(ret) : !alive;
 }
 
-/*
- * False: it is being polled. That is not waited for: in a block of polling a program may make
- * calls that wait for what we hold.
- */
-static bool detach(struct take_cq *cq, const struct take_qp *taken)
+static void detach(struct take_cq *cq, const struct take_qp *taken)
 {
-	const bool held = take_cq_is_held(cq);
 	struct take_row *row;
+	uint32_t was;
 
-	if (!held && !take_try_lock(&cq->lock))
-		return false;
+	if (!cq)
+		return;
+	was = take_enter(&cq->gate);
 	row = &cq->rows[taken->info.qp_num & cq->row_mask];
 	if (row->qp == taken)
 		memset(row, 0, sizeof(*row));
-	if (!held)
-		take_unlock(&cq->lock);
-	return true;
+	take_leave(&cq->gate, was);
 }
 
-static bool is_detached(const struct take_qp *taken)
-{
-	return (!taken->send_cq || detach(taken->send_cq, taken)) &&
-	       (!taken->recv_cq || detach(taken->recv_cq, taken));
-}
-
-/* no CQ knows it */
 static void free_qp(struct take_qp *taken)
 {
+	detach(taken->send_cq, taken);
+	detach(taken->recv_cq, taken);
 	take_pool_drop(&taken->sends);
 	take_pool_drop(&taken->receives);
 	free((void *)(uintptr_t)taken->sq.stage);
@@ -158,6 +149,9 @@ static void free_cq(struct take_cq *cq)
 	free(cq->rows);
 	free(cq);
 }
+
+/* the kernel could not say of some whether they are there; the next call asks again */
+static bool untold;
 
 /* what is asked about at once */
 struct question {
@@ -174,6 +168,8 @@ static void ask(const struct take_context *context, struct question *question)
 	if (!question->n)
 		return;
 	ret = dvq_query_uids(context->identity.fd, question->uid, question->n, alive);
+	/* a device that was taken away tells nothing more: then it is the file that counts */
+	untold |= ret && ret != EIO && !dvq_tells_of_none(ret);
 	for (uint16_t i = 0; i < question->n; i++)
 		*question->gone[i] = ret ? dvq_tells_of_none(ret) : !alive[i];
 	question->n = 0;
@@ -235,8 +231,19 @@ static void free_context(struct take_context *context)
 	free(context);
 }
 
-/* there is more to reap than could be */
-static bool unreaped;
+/*
+ * The kernel destroys no CQ before its QPs. But it may have had no memory to tell of those, so they are looked
+ * for here.
+ */
+static bool has_qp(const struct take_cq *cq)
+{
+	const struct take_qp *taken;
+
+	for (taken = qps; taken; taken = taken->next)
+		if (taken->send_cq == cq || taken->recv_cq == cq)
+			return true;
+	return false;
+}
 
 /* QPs first: theirs is the way to their CQs */
 static void reap_locked(void)
@@ -245,9 +252,9 @@ static void reap_locked(void)
 	struct take_qp **qp = &qps;
 	struct take_cq **cq = &cqs;
 
+	untold = false;
 	for (struct take_context *each = contexts; each; each = each->next)
 		look_for_gone(each);
-	unreaped = false;
 	while (*qp) {
 		struct take_qp *this = *qp;
 
@@ -255,18 +262,13 @@ static void reap_locked(void)
 			qp = &this->next;
 			continue;
 		}
-		if (!is_detached(this)) {
-			unreaped = true;
-			qp = &this->next;
-			continue;
-		}
 		*qp = this->next;
 		free_qp(this);
 	}
-	while (*cq && !unreaped) {
+	while (*cq) {
 		struct take_cq *this = *cq;
 
-		if (!this->gone) {
+		if (!this->gone || has_qp(this)) {
 			cq = &this->next;
 			continue;
 		}
@@ -289,7 +291,7 @@ static void reap_locked(void)
 static bool has_moved(void)
 {
 	struct take_context *context;
-	bool moved = unreaped;
+	bool moved = untold;
 
 	for (context = contexts; context; context = context->next) {
 		if (!dvq_file_is_same(&context->identity)) {
@@ -863,12 +865,10 @@ static int fill_qp(struct take_qp *taken, uint16_t flags)
 
 static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 {
-	const bool held = take_cq_is_held(cq);
+	const uint32_t was = take_enter(&cq->gate);
 	struct take_row *row;
 	int ret = 0;
 
-	if (!held)
-		take_lock(&cq->lock);
 	row = &cq->rows[taken->info.qp_num & cq->row_mask];
 	/*
 	 * Another one of the same number is gone, also where its destroyer has not returned yet. So may
@@ -888,8 +888,7 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 		else
 			row->send = &taken->sends;
 	}
-	if (!held)
-		take_unlock(&cq->lock);
+	take_leave(&cq->gate, was);
 	return ret ? dvq_refuse(ret, "two QPs with the same low bits of their number") : 0;
 }
 
@@ -918,8 +917,6 @@ static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct 
 	if (!ret)
 		ret = attach(taken, pair);
 	if (ret) {
-		while (!is_detached(taken))
-			sched_yield();
 		free_qp(taken);
 		return ret;
 	}

@@ -11,7 +11,6 @@
 #define DVQ_LIB_TAKEOVER_H
 
 #include <infiniband/efadv.h>
-#include <pthread.h>
 #include <sched.h>
 
 #include "internal.h"
@@ -34,22 +33,75 @@ static inline bool take_try_lock(struct take_lock *lock)
 	return !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
 }
 
+static inline void take_relax(unsigned int *turns)
+{
+	TAKE_RELAX();
+	if (++*turns % 1024 == 0)
+		sched_yield();
+}
+
 static inline void take_lock(struct take_lock *lock)
 {
 	unsigned int turns = 0;
 
-	while (!take_try_lock(lock)) {
-		while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED)) {
-			TAKE_RELAX();
-			if (++turns % 1024 == 0)
-				sched_yield();
-		}
-	}
+	while (!take_try_lock(lock))
+		while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED))
+			take_relax(&turns);
 }
 
 static inline void take_unlock(struct take_lock *lock)
 {
 	__atomic_store_n(&lock->held, 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * Of a CQ. From ibv_start_poll() to ibv_end_poll() it is the program that runs, and it may wait
+ * there for a thread that wants something of the same CQ: one that posts first after a RESET, takes a
+ * QP over or forgets one. So a block is open, and not held: whoever comes borrows the CQ for the time
+ * of a few stores. Only another block waits for the end of one. Nobody waits for anything while he is
+ * in; it is the last lock that is taken.
+ */
+enum take_turn {
+	TAKE_FREE,
+	TAKE_OPEN,	/* a block of polling is, and its thread is in the program */
+	TAKE_BUSY,	/* somebody is in */
+};
+
+struct take_gate {
+	uint32_t turn;
+};
+
+/* what the gate was, for take_leave() */
+static inline uint32_t take_enter(struct take_gate *gate)
+{
+	unsigned int turns = 0;
+	uint32_t was;
+
+	/* of a busy one nothing is changed */
+	while (dvq_unlikely((was = __atomic_exchange_n(&gate->turn, TAKE_BUSY,
+						       __ATOMIC_ACQUIRE)) == TAKE_BUSY))
+		while (__atomic_load_n(&gate->turn, __ATOMIC_RELAXED) == TAKE_BUSY)
+			take_relax(&turns);
+	return was;
+}
+
+/* pairs with the acquire in take_enter() */
+static inline void take_leave(struct take_gate *gate, uint32_t turn)
+{
+	__atomic_store_n(&gate->turn, turn, __ATOMIC_RELEASE);
+}
+
+/* to open a block: there is no other one */
+static inline void take_enter_alone(struct take_gate *gate)
+{
+	unsigned int turns = 0;
+	uint32_t was;
+
+	while (dvq_unlikely((was = take_enter(gate)) != TAKE_FREE)) {
+		take_leave(gate, was);
+		while (__atomic_load_n(&gate->turn, __ATOMIC_RELAXED) != TAKE_FREE)
+			take_relax(&turns);
+	}
 }
 
 /* ---- request ids --------------------------------------------------------------------- */
@@ -220,14 +272,12 @@ struct take_row {
 /**
  * struct take_cq - a CQ that the library polls
  * @efadv: what efadv_cq_from_ibv_cq_ex() gives
- * @lock: protects all that follows up to @backlog_size; from ibv_start_poll() on held until the
- *	block ends
+ * @gate: protects all that follows up to @backlog_size, but for @current, which is the open block's
  * @ring: the ring
  * @rows: by the low bits of a QP number
  * @row_mask: how many there are - 1
  * @seen: count of changes when the rows were right
  * @current: the completion of an open block of polling
- * @poller: the thread whose block it is, 0: none's
  * @unrung: entries were taken since the last doorbell
  * @armed: there was an arm since the beginning
  * @arrived: entries that there had ever been at the last arm
@@ -240,13 +290,12 @@ struct take_row {
  */
 struct take_cq {
 	struct efadv_cq efadv;
-	struct take_lock lock;
+	struct take_gate gate;
 	struct dvq_efa_cq ring;
 	struct take_row *rows;
 	uint32_t row_mask;
 	uint64_t seen;
 	struct dvq_efa_wc current;
-	uintptr_t poller;
 	bool unrung;
 	bool armed;
 	uint32_t arrived;
@@ -259,20 +308,6 @@ struct take_cq {
 	bool wants_sgid, wants_unsolicited;
 	struct take_cq *next;
 };
-
-/*
- * The caller has the lock already: it is between ibv_start_poll() and ibv_end_poll(), where a
- * program may post, and make other calls of the library.
- */
-static inline bool take_cq_is_held(const struct take_cq *cq)
-{
-	return __atomic_load_n(&cq->poller, __ATOMIC_RELAXED) == (uintptr_t)pthread_self();
-}
-
-static inline void take_cq_set_poller(struct take_cq *cq, uintptr_t poller)
-{
-	__atomic_store_n(&cq->poller, poller, __ATOMIC_RELAXED);
-}
 
 /*
  * Marks. An object is ours if a function pointer of it is; it is ours no more once the
@@ -303,7 +338,7 @@ int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc);
 int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only);
 /*
  * Takes all there is off the ring, to be polled later, but for completions of one side of
- * a QP: those are no more. With the lock. 0, or ENOMEM: then nothing was taken further.
+ * a QP: those are no more. Inside the gate. 0, or ENOMEM: then nothing was taken further.
  */
 int take_cq_forget(struct take_cq *cq, const struct take_qp *qp, bool recv);
 

@@ -169,11 +169,21 @@ static bool is_of(const struct dvq_efa_wc *wc, const struct take_qp *qp, bool re
 	return wc->qp_num == qp->info.qp_num && dvq_efa_wc_is_recv(wc) == recv;
 }
 
-static int grow_backlog(struct take_cq *cq)
+/* Room for one more at the end of the backlog. Half of it may have been polled since it was that large. */
+static int make_room(struct take_cq *cq)
 {
-	uint32_t size = cq->backlog_size ? 2 * cq->backlog_size : 4 * BATCH;
-	struct dvq_efa_wc *more = malloc(size * sizeof(*more));
+	const uint32_t size = cq->backlog_size ? 2 * cq->backlog_size : 4 * BATCH;
+	struct dvq_efa_wc *more;
 
+	if (cq->backlog_first + cq->backlog_count < cq->backlog_size)
+		return 0;
+	if (cq->backlog_first >= cq->backlog_count && cq->backlog_size) {
+		memcpy(cq->backlog, cq->backlog + cq->backlog_first,
+		       cq->backlog_count * sizeof(*cq->backlog));
+		cq->backlog_first = 0;
+		return 0;
+	}
+	more = malloc(size * sizeof(*more));
 	if (!more)
 		return ENOMEM;
 	if (cq->backlog_count)
@@ -205,7 +215,7 @@ int take_cq_forget(struct take_cq *cq, const struct take_qp *qp, bool recv)
 	if (!cq->ring.ring)
 		return 0;
 	for (; all; all--) {
-		if (cq->backlog_first + cq->backlog_count == cq->backlog_size && grow_backlog(cq))
+		if (make_room(cq))
 			return ENOMEM;
 		if (!take(cq, &wc, 1, &good))
 			break;
@@ -238,12 +248,12 @@ static inline void fill_wc(struct ibv_wc *to, const struct dvq_efa_wc *from)
 int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct dvq_efa_wc batch[BATCH];
-	uint32_t found, most;
+	uint32_t found, most, was;
 	int polled = 0;
 
 	if (dvq_unlikely(!cq->ring.ring))
 		return -EOPNOTSUPP;
-	take_lock(&cq->lock);
+	was = take_enter(&cq->gate);
 	check_rows(cq);
 	while (polled < n) {
 		most = n - polled < BATCH ? (uint32_t)(n - polled) : BATCH;
@@ -254,7 +264,7 @@ int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc)
 			break;
 	}
 	ring_doorbell(cq);
-	take_unlock(&cq->lock);
+	take_leave(&cq->gate, was);
 	return polled;
 }
 
@@ -273,33 +283,40 @@ static void end_poll(struct ibv_cq_ex *ex)
 {
 	struct take_cq *cq = take_cq_here(ex);
 
+	take_enter(&cq->gate);
 	ring_doorbell(cq);
-	take_cq_set_poller(cq, 0);
-	take_unlock(&cq->lock);
+	take_leave(&cq->gate, TAKE_FREE);
 }
 
 int take_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
-	struct take_cq *cq = take_cq_here(ex);
+	struct take_cq *cq;
 	int ret;
 
+	/* it may have been ours only since just now: pairs with the release in take_cq_mark() */
+	(void)__atomic_load_n(&ex->start_poll, __ATOMIC_ACQUIRE);
+	cq = take_cq_here(ex);
 	if (dvq_unlikely(!attr || attr->comp_mask))
 		return EINVAL;
 	if (dvq_unlikely(!cq->ring.ring))
 		return EOPNOTSUPP;
-	take_lock(&cq->lock);
+	take_enter_alone(&cq->gate);
 	check_rows(cq);
 	ret = step(ex, cq);
 	if (ret)
-		end_poll(ex);
-	else
-		take_cq_set_poller(cq, (uintptr_t)pthread_self());
+		ring_doorbell(cq);
+	take_leave(&cq->gate, ret ? TAKE_FREE : TAKE_OPEN);
 	return ret;
 }
 
 static int next_poll(struct ibv_cq_ex *ex)
 {
-	return step(ex, take_cq_here(ex));
+	struct take_cq *cq = take_cq_here(ex);
+	const uint32_t was = take_enter(&cq->gate);
+	int ret = step(ex, cq);
+
+	take_leave(&cq->gate, was);
+	return ret;
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
@@ -429,14 +446,14 @@ int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
 {
 	uint32_t acknowledged = __atomic_load_n(&ibvcq->comp_events_completed, __ATOMIC_RELAXED);
 	struct dvq_efa_cq *ring = &cq->ring;
-	uint32_t arrived;
+	uint32_t arrived, was;
 	int ret;
 
 	if (solicited_only)
 		return EOPNOTSUPP;
 	if (!ring->ring)
 		return EOPNOTSUPP;
-	take_lock(&cq->lock);
+	was = take_enter(&cq->gate);
 	arrived = ring->consumed + waiting(ring);
 	if (cq->armed && arrived != cq->arrived)
 		ring->events++;
@@ -445,6 +462,6 @@ int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
 	cq->arrived = arrived;
 	ret = dvq_efa_cq_arm(ring);
 	cq->armed |= !ret;
-	take_unlock(&cq->lock);
+	take_leave(&cq->gate, was);
 	return ret;
 }

@@ -65,18 +65,15 @@ static int look_for_reset(struct take_qp *taken, bool recv, uint64_t now)
 	if (ret || info.uid != taken->info.uid)
 		return 0;
 	if (info.resets != *resets) {
-		const bool held = take_cq_is_held(cq);
+		const uint32_t was = take_enter(&cq->gate);
 
 		/* completions of before are no more, and their ids go out again */
-		if (!held)
-			take_lock(&cq->lock);
 		ret = take_cq_forget(cq, taken, recv);
 		if (!ret && recv)
 			restart_rq(taken);
 		else if (!ret)
 			restart_sq(taken);
-		if (!held)
-			take_unlock(&cq->lock);
+		take_leave(&cq->gate, was);
 	}
 	if (ret)
 		return ret;

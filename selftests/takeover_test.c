@@ -444,6 +444,64 @@ EFA_TEST(reset_and_again)
 	CHECK(cq_quiet(cq, QUIET_MS));
 }
 
+struct resetter {
+	struct endpoint *e;
+	struct buffer *buffer;
+	int err;
+};
+
+static void *reset_and_post(void *arg)
+{
+	struct resetter *resetter = arg;
+	struct ibv_sge sge = buffer_sge(resetter->buffer, 0, 8);
+
+	resetter->err = endpoint_modify(resetter->e, IBV_QPS_RESET) ?:
+			endpoint_modify(resetter->e, IBV_QPS_RTS) ?:
+			post_recv(resetter->e, 2000, &sge, 1);
+	return NULL;
+}
+
+/* who polls in a block may wait there for a thread that resets a QP of the CQ and posts to it */
+EFA_TEST(reset_beside_an_open_block)
+{
+	struct cq *cq = cq_new(self, 64, &(struct cq_options){ .kind = CQ_EXTENDED });
+	struct endpoint *e = new_taken(&(struct endpoint_options){ .send_cq = cq });
+	struct buffer *buffer = buffer_new(e->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+	struct route route = route_new(e, e);
+	struct work work = send_work(&route, 2, buffer, 0, 8);
+	struct resetter resetter = { .e = e, .buffer = buffer };
+	struct ibv_poll_cq_attr attr = { 0 };
+	uint64_t end = now_ms() + PATIENCE_MS;
+	struct completion completion;
+	pthread_t thread;
+	int ret;
+
+	post_recv_one(e, 1, buffer, 0, 8);
+	post_one(e, &work);
+	do
+		ret = ibv_start_poll(cq->ex, &attr);
+	while (ret == ENOENT && now_ms() < end);
+	REQUIRE(!ret);
+	/* nothing is on its way that could take the receive of afterwards */
+	do
+		ret = ibv_next_poll(cq->ex);
+	while (ret == ENOENT && now_ms() < end);
+	REQUIRE(!ret);
+	REQUIRE(!pthread_create(&thread, NULL, reset_and_post, &resetter));
+	pthread_join(thread, NULL);
+	CHECK_EQ(resetter.err, 0);
+	CHECK(cq->ex->wr_id == 1 || cq->ex->wr_id == 2);
+	CHECK_EQ(ibv_next_poll(cq->ex), ENOENT);
+	ibv_end_poll(cq->ex);
+	work = send_work(&route, 1000, buffer, 0, 8);
+	post_one(e, &work);
+	for (unsigned int i = 0; i < 2; i++) {
+		cq_wait(cq, &completion);
+		completion_expect_success(&completion);
+		CHECK(completion.id == 1000 || completion.id == 2000);
+	}
+}
+
 /* ---- threads ----------------------------------------------------------------------------------------- */
 
 #define MANY	3000

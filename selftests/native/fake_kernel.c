@@ -155,14 +155,32 @@ static int set_policy(struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
+static int planned_error(void)
+{
+	const int error = fake_kernel.error;
+
+	if (!error)
+		return 0;
+	if (fake_kernel.passes) {
+		fake_kernel.passes--;
+		return 0;
+	}
+	if (fake_kernel.failures && !--fake_kernel.failures)
+		fake_kernel.error = 0;
+	return error;
+}
+
 static int dvq_method(struct ib_uverbs_ioctl_hdr *hdr)
 {
+	int ret;
+
 	if (hdr->method_id == DVQ_METHOD_QUERY_DEVICE)
 		return PUT(hdr, DVQ_ATTR_QUERY_DEVICE_INFO, fake_kernel.device);
 	if (fake_kernel.driver == FAKE_DVQ_OLD)
 		return EPROTONOSUPPORT;
-	if (fake_kernel.error)
-		return fake_kernel.error;
+	ret = planned_error();
+	if (ret)
+		return ret;
 	switch (hdr->method_id) {
 	case DVQ_METHOD_QUERY_UIDS:
 		return query_uids(hdr);

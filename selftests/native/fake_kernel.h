@@ -54,6 +54,8 @@ struct fake_kernel {
 	uint8_t memory[4][8192] __attribute__((aligned(64)));
 	/* what every call of an object answers; 0: the truth */
 	int error;
+	unsigned int passes;	/* but so many before it */
+	unsigned int failures;	/* and so many times only; 0: always */
 	unsigned int calls;
 	unsigned int held;	/* calls about a QP or CQ by handle: nobody could have destroyed it meanwhile */
 	/* the last call as it came */

@@ -6,8 +6,12 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dvq/dvq.h>
@@ -190,6 +194,51 @@ static struct ibv_cq *cq(void)
 	return ibv_cq_ex_to_cq(&s.cq.ex);
 }
 
+/* a QP without the extended interface at @handle, as the provider leaves it, on a CQ */
+static struct ibv_qp_ex *set_plain_qp(uint32_t handle, struct ibv_cq *on, enum ibv_qp_state state)
+{
+	struct ibv_qp_ex *ex = calloc(1, sizeof(*ex));
+	struct fake_qp *fake = &fake_kernel.qps[handle];
+
+	REQUIRE(ex);
+	ex->qp_base = (struct ibv_qp){
+		.context = s.context, .handle = handle, .qp_num = 55 + handle, .state = state,
+		.send_cq = on, .recv_cq = on,
+	};
+	*fake = fake_kernel.qps[1];
+	fake->exists = true;
+	fake->info.uid = 300 + handle;
+	fake->info.qp_num = 55 + handle;
+	fake->info.resets = 0;
+	fake->sq.ring_key = 0x80000 + handle * 0x4000;
+	fake->rq.ring_key = fake->sq.ring_key + 0x2000;
+	return ex;
+}
+
+static void drop_plain_qp(struct ibv_qp_ex *ex)
+{
+	fake_kernel.qps[ex->qp_base.handle].exists = false;
+	free(ex);
+}
+
+static int post_recv_to(struct ibv_qp *qp)
+{
+	struct ibv_sge sge = { .addr = 0x2000, .length = 10, .lkey = 5 };
+	struct ibv_recv_wr wr = { .wr_id = 70, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(qp, &wr, &bad);
+}
+
+/* a second CQ, at handle 2, with a ring of its own; @qps: users of it that the kernel counts */
+static void set_other_cq(struct ibv_cq_ex *other, uint32_t qps)
+{
+	*other = (struct ibv_cq_ex){ .context = s.context, .handle = 2 };
+	fake_kernel.cqs[2] = fake_kernel.cqs[1];
+	fake_kernel.cqs[2].info.uid = 202;
+	fake_kernel.cqs[2].info.qps = qps;
+	fake_kernel.cqs[2].info.ring_key = 0x50000;
+}
+
 /* ---- which objects ------------------------------------------------------------------------ */
 
 TEST(calls_of_others_go_to_the_provider)
@@ -247,16 +296,6 @@ TEST(what_the_provider_has_used)
 	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 222);
 	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
 	end_scene();
-}
-
-/* a second CQ, at handle 2, with a ring of its own; @qps: users of it that the kernel counts */
-static void set_other_cq(struct ibv_cq_ex *other, uint32_t qps)
-{
-	*other = (struct ibv_cq_ex){ .context = s.context, .handle = 2 };
-	fake_kernel.cqs[2] = fake_kernel.cqs[1];
-	fake_kernel.cqs[2].info.uid = 202;
-	fake_kernel.cqs[2].info.qps = qps;
-	fake_kernel.cqs[2].info.ring_key = 0x50000;
 }
 
 TEST(both_cqs_or_neither)
@@ -455,21 +494,10 @@ TEST(number_of_a_qp_that_is_being_destroyed)
 	end_scene();
 }
 
-/* the block of polling of another thread, which ends once the kernel has been asked for both QPs */
-static void *poll_until_asked(void *before)
-{
-	while (__atomic_load_n(&fake_kernel.calls, __ATOMIC_ACQUIRE) < *(unsigned int *)before + 2)
-		sched_yield();
-	take_unlock(&take_cq_of(cq())->lock);
-	return NULL;
-}
-
-/* gone, and the CQ could not be told while it was polled; another QP has its low bits */
+/* gone, and the kernel had no memory to tell when it was looked for; another QP has its low bits */
 TEST(number_that_shares_a_row_with_one_that_is_gone)
 {
-	unsigned int before;
 	struct ibv_qp_ex again;
-	pthread_t thread;
 
 	set_scene(65);
 	take();
@@ -482,13 +510,10 @@ TEST(number_that_shares_a_row_with_one_that_is_gone)
 	fake_kernel.qps[2].info.qp_num = again.qp_base.qp_num = 55 + 256;
 	CHECK_EQ(dvq_efa_take_over(&again.qp_base), EBUSY);
 	fake_kernel.qps[1].exists = false;
-	alarm(MINUTE);
-	CHECK(take_try_lock(&take_cq_of(cq())->lock));
-	before = fake_kernel.calls;
-	REQUIRE(!pthread_create(&thread, NULL, poll_until_asked, &before));
+	fake_kernel.error = ENOMEM;
+	fake_kernel.failures = 2;
 	CHECK_EQ(dvq_takeover_qp(&again.qp_base, 0, NULL, DVQ_TAKEOVER_MUST), 0);
-	pthread_join(thread, NULL);
-	alarm(0);
+	CHECK_EQ(fake_kernel.error, 0);
 	CHECK_EQ(take_cq_of(cq())->rows[55].qp->handle, 2);
 	fake_kernel.qps[2].exists = false;
 	end_scene();
@@ -783,14 +808,222 @@ TEST(block_of_another_thread)
 	CHECK_EQ(read(pipes[0][0], &byte, 1), 1);
 	lose_qp();
 	efadv_query_device(NULL, NULL, 0);
-	CHECK(take_cq_of(cq())->rows[55].qp);
+	CHECK(!take_cq_of(cq())->rows[55].qp);
 	CHECK_EQ(write(pipes[1][1], &byte, 1), 1);
 	pthread_join(thread, NULL);
-	efadv_query_device(NULL, NULL, 0);
-	CHECK(!take_cq_of(cq())->rows[55].qp);
 	alarm(0);
 	for (int i = 0; i < 4; i++)
 		close(pipes[i / 2][i % 2]);
+	end_scene();
+}
+
+/*
+ * The program may wait in a block for a thread that posts, to a QP that it posts to itself for
+ * instance. So who posts does not wait for the end of a block, also not after a RESET.
+ */
+TEST(reset_and_block_of_another_thread)
+{
+	pthread_t thread;
+	char byte = 0;
+
+	set_scene(65);
+	take();
+	alarm(MINUTE);
+	REQUIRE(!pipe(pipes[0]) && !pipe(pipes[1]));
+	REQUIRE(!pthread_create(&thread, NULL, poll_slowly, NULL));
+	CHECK_EQ(read(pipes[0][0], &byte, 1), 1);
+	/* not polled before the RESET, so never */
+	CHECK_EQ(send_one(2), 0);
+	complete(id_of(1), 0, SENT, 55, 0);
+	fake_kernel.qps[1].info.resets++;
+	changes()->qps++;
+	CHECK_EQ(send_one(3), 0);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 0);
+	/* the block is as it was */
+	CHECK_EQ(s.cq.ex.wr_id, 1);
+	CHECK_EQ(ibv_wc_read_opcode(&s.cq.ex), IBV_WC_SEND);
+	CHECK_EQ(take_cq_of(cq())->gate.turn, TAKE_OPEN);
+	CHECK_EQ(write(pipes[1][1], &byte, 1), 1);
+	pthread_join(thread, NULL);
+	CHECK_EQ(take_cq_of(cq())->gate.turn, TAKE_FREE);
+	alarm(0);
+	for (int i = 0; i < 4; i++)
+		close(pipes[i / 2][i % 2]);
+	end_scene();
+}
+
+struct first_poster {
+	struct ibv_cq_ex *polls;
+	struct ibv_qp *posts_to;
+	pthread_barrier_t *both;
+	int poll, post;
+};
+
+static void *post_first(void *arg)
+{
+	struct first_poster *poster = arg;
+
+	poster->poll = ibv_start_poll(poster->polls, &(struct ibv_poll_cq_attr){});
+	pthread_barrier_wait(poster->both);
+	poster->post = post_recv_to(poster->posts_to);
+	pthread_barrier_wait(poster->both);
+	if (!poster->poll)
+		ibv_end_poll(poster->polls);
+	return NULL;
+}
+
+/* each has a block open, and is the first to post to a QP that completes where the other one's is */
+TEST(first_posts_in_blocks_of_two_cqs)
+{
+	struct ibv_qp_ex *qps[3];
+	struct first_poster posters[2];
+	pthread_barrier_t both;
+	struct ibv_cq_ex other;
+	pthread_t threads[2];
+
+	set_scene(65);
+	take();
+	set_other_cq(&other, 2);
+	qps[0] = set_plain_qp(2, ibv_cq_ex_to_cq(&other), IBV_QPS_INIT);
+	CHECK_EQ(dvq_efa_take_over(&qps[0]->qp_base), 0);
+	qps[1] = set_plain_qp(3, cq(), IBV_QPS_INIT);
+	qps[2] = set_plain_qp(4, ibv_cq_ex_to_cq(&other), IBV_QPS_INIT);
+	/* something to poll on each */
+	CHECK_EQ(send_one(1), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	CHECK_EQ(post_recv_to(&qps[0]->qp_base), 0);
+	s.received = 0;
+	fake_kernel.cqs[1].info.ring_key += 0x20000;
+	complete((uint16_t)*(uint64_t *)(s.file + fake_kernel.qps[2].rq.ring_key + 8), 0, GOT, 57, 33);
+	fake_kernel.cqs[1].info.ring_key -= 0x20000;
+
+	alarm(MINUTE);
+	pthread_barrier_init(&both, NULL, 2);
+	posters[0] = (struct first_poster){ &s.cq.ex, &qps[2]->qp_base, &both, -1, -1 };
+	posters[1] = (struct first_poster){ &other, &qps[1]->qp_base, &both, -1, -1 };
+	for (unsigned int i = 0; i < 2; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, post_first, &posters[i]));
+	for (unsigned int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK_EQ(posters[i].poll, 0);
+		CHECK_EQ(posters[i].post, 0);
+		CHECK_EQ(dvq_efa_is_taken_over(posters[i].posts_to), 1);
+	}
+	alarm(0);
+	pthread_barrier_destroy(&both);
+	for (unsigned int i = 0; i < 3; i++)
+		drop_plain_qp(qps[i]);
+	fake_kernel.cqs[2].exists = false;
+	end_scene();
+}
+
+/* also in one's own; the block is still open then, and its CQ is another's to open only afterwards */
+TEST(arm_and_poll_in_a_block)
+{
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	alarm(MINUTE);
+	open_block();
+	CHECK_EQ(send_one(2), 0);
+	complete(id_of(1), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 2);
+	CHECK_EQ(s.cq.ex.wr_id, 1);
+	CHECK_EQ(take_cq_of(cq())->gate.turn, TAKE_OPEN);
+	CHECK_EQ(ibv_next_poll(&s.cq.ex), ENOENT);
+	CHECK_EQ(take_cq_of(cq())->gate.turn, TAKE_OPEN);
+	ibv_end_poll(&s.cq.ex);
+	CHECK_EQ(take_cq_of(cq())->gate.turn, TAKE_FREE);
+	alarm(0);
+	end_scene();
+}
+
+static unsigned int opened;
+
+static void *open_and_end(void *unused)
+{
+	CHECK_EQ(ibv_start_poll(&s.cq.ex, &(struct ibv_poll_cq_attr){}), 0);
+	__atomic_store_n(&opened, 1, __ATOMIC_RELEASE);
+	ibv_end_poll(&s.cq.ex);
+	return unused;
+}
+
+/* what is read in a block is one thread's: a second block waits for the end of the first, whatever goes on */
+TEST(one_block_at_a_time)
+{
+	pthread_t thread;
+
+	set_scene(65);
+	take();
+	alarm(MINUTE);
+	open_block();
+	CHECK_EQ(send_one(2), 0);
+	complete(id_of(1), 0, SENT, 55, 0);
+	opened = 0;
+	REQUIRE(!pthread_create(&thread, NULL, open_and_end, NULL));
+	for (unsigned int i = 0; i < 1000; i++) {
+		CHECK_EQ(ibv_req_notify_cq(cq(), 0), 0);
+		sched_yield();
+	}
+	CHECK_EQ(__atomic_load_n(&opened, __ATOMIC_ACQUIRE), 0);
+	CHECK_EQ(s.cq.ex.wr_id, 1);
+	ibv_end_poll(&s.cq.ex);
+	pthread_join(thread, NULL);
+	CHECK_EQ(opened, 1);
+	CHECK_EQ(s.cq.ex.wr_id, 2);
+	alarm(0);
+	end_scene();
+}
+
+/* the kernel tells that the CQ is gone, and has no memory then to tell the same of its QP */
+TEST(cq_that_is_gone_before_its_qp)
+{
+	unsigned int calls;
+
+	set_scene(65);
+	take();
+	fake_kernel.cqs[1].exists = false;
+	lose_qp();
+	fake_kernel.error = ENOMEM;
+	fake_kernel.passes = 1;
+	fake_kernel.failures = 1;
+	efadv_query_device(NULL, NULL, 0);
+	CHECK_EQ(fake_kernel.error, 0);
+	/* the next call asks again, and then there is nothing left to ask about */
+	calls = fake_kernel.calls;
+	efadv_query_device(NULL, NULL, 0);
+	CHECK_EQ(fake_kernel.calls, calls + 2);
+	efadv_query_device(NULL, NULL, 0);
+	CHECK_EQ(fake_kernel.calls, calls + 2);
+	end_scene();
+}
+
+static int see_queues_of_the_parent(void *unused)
+{
+	(void)unused;
+	efadv_query_device(NULL, NULL, 0);
+	return 0;
+}
+
+/* not one that shares its memory, as that of vfork() and posix_spawn() does */
+TEST(f15_child_that_is_no_other_process)
+{
+	static uint8_t stack[65536] __attribute__((aligned(64)));
+	int status = -1;
+	pid_t child;
+
+	set_scene(65);
+	take();
+	child = clone(see_queues_of_the_parent, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK_EQ(status, 0);
+	lose_qp();
+	efadv_query_device(NULL, NULL, 0);
+	CHECK(!take_cq_of(cq())->rows[55].qp);
 	end_scene();
 }
 
@@ -913,6 +1146,32 @@ TEST(resets_beside_completions)
 		take_qp_of(&s.qp.ex.qp_base)->recv_resets = 0;
 	}
 	CHECK(take_cq_of(cq())->backlog_size <= 64);
+	end_scene();
+}
+
+/* what was set aside is polled bit by bit, so that there is always something left of it */
+TEST(backlog_that_is_never_empty)
+{
+	struct ibv_wc wc;
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 1000; i++) {
+		CHECK_EQ(send_one(i), 0);
+		complete(id_of(i % 64), 0, SENT, 55, 0);
+		fake_kernel.qps[1].info.resets++;
+		changes()->qps++;
+		CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+		fake_kernel.qps[1].info.resets = 0;
+		take_qp_of(&s.qp.ex.qp_base)->recv_resets = 0;
+		if (i < 2)
+			continue;
+		CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+		CHECK_EQ(wc.wr_id, i - 2);
+	}
+	CHECK_EQ(take_cq_of(cq())->backlog_size, 64);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
+	CHECK_EQ(wc.wr_id, 998);
 	end_scene();
 }
 
