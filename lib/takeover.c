@@ -9,6 +9,7 @@
  * that are public. Destroying does not, nor does modifying; the kernel counts those
  * (struct dvq_changes), and where a count has moved the object is asked for again.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -343,19 +344,26 @@ int take_ask_ah(struct take_context *context, struct ibv_ah *ah, uint64_t gone, 
 
 static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 
-/* the same marks as on QPs and CQs; of the slots that nobody calls one has what we know */
+/* of the slots that nobody calls one has what we know */
+static struct take_context *slot_of(const struct ibv_context *context)
+{
+	return (struct take_context *)(void *)context->ops._compat_attach_mcast;
+}
+
+/* the same marks as on QPs and CQs */
 static struct take_context *context_of(const struct ibv_context *context)
 {
 	if (__atomic_load_n(&context->ops.post_send, __ATOMIC_ACQUIRE) != hook_post_send)
 		return NULL;
-	return (struct take_context *)(void *)context->ops._compat_attach_mcast;
+	return slot_of(context);
 }
 
-/* of a context whose call came to us, whoever may have put himself before us since */
-static struct take_context *context_here(const struct ibv_context *context)
-{
-	return (struct take_context *)(void *)context->ops._compat_attach_mcast;
-}
+/*
+ * Of a context whose @call came to us, whoever may have put himself before us since. It may be ours only
+ * since just now: loading the pointer again pairs with the release in hook().
+ */
+#define CONTEXT_HERE(context, call)						\
+	((void)__atomic_load_n(&(call), __ATOMIC_ACQUIRE), slot_of(context))
 
 static int adopt(struct ibv_qp *qp);
 
@@ -385,7 +393,7 @@ static int hook_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 		return ret;
 	}
 	return taken ? take_post_send(taken, wr, bad) :
-		       context_here(qp->context)->post_send(qp, wr, bad);
+		       CONTEXT_HERE(qp->context, qp->context->ops.post_send)->post_send(qp, wr, bad);
 }
 
 static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -398,14 +406,15 @@ static int hook_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_
 		return ret;
 	}
 	return taken ? take_post_recv(taken, wr, bad) :
-		       context_here(qp->context)->post_recv(qp, wr, bad);
+		       CONTEXT_HERE(qp->context, qp->context->ops.post_recv)->post_recv(qp, wr, bad);
 }
 
 static int hook_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct take_cq *taken = take_cq_of(cq);
 
-	return taken ? take_poll_cq(taken, n, wc) : context_here(cq->context)->poll_cq(cq, n, wc);
+	return taken ? take_poll_cq(taken, n, wc) :
+		       CONTEXT_HERE(cq->context, cq->context->ops.poll_cq)->poll_cq(cq, n, wc);
 }
 
 static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
@@ -413,14 +422,16 @@ static int hook_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	struct take_cq *taken = take_cq_of(cq);
 
 	return taken ? take_arm(cq, taken, solicited_only) :
-		       context_here(cq->context)->req_notify_cq(cq, solicited_only);
+		       CONTEXT_HERE(cq->context, cq->context->ops.req_notify_cq)->
+				req_notify_cq(cq, solicited_only);
 }
 
 /* Queue pairs with the extended interface, other than by efadv_create_qp_ex(). */
 static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp *qp = context_here(context)->create_qp_ex(context, attr);
+	struct verbs_context *vctx = verbs_get_ctx(context);
+	struct ibv_qp *qp = CONTEXT_HERE(context, vctx->create_qp_ex)->create_qp_ex(context, attr);
 	int ret;
 
 	if (!qp || !(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || take_qp_of(qp))
@@ -447,11 +458,32 @@ static enum dvq_datapath environment(void)
 	return DVQ_DATAPATH_AUTO;
 }
 
-static enum dvq_datapath chosen(struct ibv_context *context)
+/* Ours, also if another library has put calls of its own before ours. With the lock. */
+static struct take_context *known(const struct ibv_context *context)
 {
-	const struct take_context *taken = context_of(context);
+	struct take_context *taken;
+
+	for (taken = contexts; taken; taken = taken->next)
+		if (taken == slot_of(context) && taken->context == context)
+			return taken;
+	return NULL;
+}
+
+static enum dvq_datapath chosen_locked(const struct ibv_context *context)
+{
+	const struct take_context *taken = known(context);
 
 	return taken && taken->mode != DVQ_DATAPATH_AUTO ? taken->mode : environment();
+}
+
+static enum dvq_datapath chosen(const struct ibv_context *context)
+{
+	enum dvq_datapath datapath;
+
+	enter();
+	datapath = chosen_locked(context);
+	leave();
+	return datapath;
 }
 
 /* processing hints came with release 64; a stock library that has a name for them does them */
@@ -567,14 +599,40 @@ static void forget_closed(const struct ibv_context *context)
 	}
 }
 
+static unsigned int count_hooks(const struct ibv_context *context)
+{
+	const struct ibv_context_ops *ops = &context->ops;
+
+	return (ops->post_send == hook_post_send) + (ops->post_recv == hook_post_recv) +
+	       (ops->poll_cq == hook_poll_cq) + (ops->req_notify_cq == hook_req_notify_cq);
+}
+
+/* libibverbs has a function there, which nobody calls; a second copy of us has memory */
+static bool is_slot_taken(const struct ibv_context *context)
+{
+	const void *slot = slot_of(context);
+	Dl_info info;
+
+	return slot && !dladdr(slot, &info);
+}
+
+/*
+ * Others may replace the same calls. Who did it before us is passed what is not ours. Who did it
+ * afterwards may pass all on to us, or nothing: what we took already goes on as he lets it, but nothing more is
+ * taken, for if calls do not come here, two post to one ring. To put ours before his again
+ * would lose his, and end in a circle if he passes on. The same of a second copy of this library, which
+ * has the slot and has our functions under other addresses.
+ */
 static int take_context_locked(struct ibv_context *context, struct take_context **result)
 {
-	struct take_context *taken = context_of(context);
+	struct take_context *taken = known(context);
 	int ret;
 
 	*result = taken;
-	if (taken)
+	if (taken && count_hooks(context) == 4)
 		return 0;
+	if (taken || is_slot_taken(context) || count_hooks(context))
+		return dvq_refuse(EBUSY, "another library has replaced calls of the context");
 	forget_closed(context);
 	taken = calloc(1, sizeof(*taken));
 	if (!taken)
@@ -832,7 +890,7 @@ static int fill_receives(const struct dvq_object *object, struct take_qp *taken,
 		return ret;
 	dvq_efa_rq_fill(rq, &taken->info, wq, ring, doorbell);
 	/* every descriptor that was ever posted has a flag */
-	if (taken->qp->state != IBV_QPS_RESET && dvq_load64(rq->ring + 8))
+	if (dvq_load64(rq->ring + 8))
 		return dvq_refuse(EBUSY, "receives were posted to the QP by the stock library");
 	ret = take_pool_init(&taken->receives, wq->max_wr);
 	if (ret)
@@ -902,9 +960,28 @@ static int attach(struct take_qp *taken, const struct pair *pair)
 	return ret ? ret : attach_side(pair->recv, taken, true);
 }
 
-/* nobody sees it before it is marked */
+/*
+ * Where the provider is in a ring it does not tell, and a send queue cannot be read: it must not have posted.
+ * What a QP without the extended interface is given comes to us first, if a CQ of it was ours when it
+ * was created. Of another one only that it never was where it can send: after RESET the phase
+ * would go on where the provider left it.
+ */
+static int look_at_past(const struct take_qp *taken, bool seen)
+{
+	const struct ibv_qp *qp = taken->qp;
+
+	if (seen && !((const struct ibv_qp_ex *)qp)->wr_start)
+		return 0;
+	if (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT)
+		return dvq_refuse(EBUSY, "the QP is beyond INIT: the stock library may have posted to it");
+	if (taken->info.resets)
+		return dvq_refuse(EBUSY, "the QP was reset: the stock library may have posted to it");
+	return 0;
+}
+
+/* @seen: a CQ of it is ours already. Nobody sees it before it is marked. */
 static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct pair *pair,
-		  uint16_t flags, struct take_qp **result)
+		  uint16_t flags, bool seen, struct take_qp **result)
 {
 	struct take_qp *taken = calloc(1, sizeof(*taken));
 	int ret;
@@ -914,6 +991,8 @@ static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct 
 	taken->qp = qp;
 	taken->context = context;
 	ret = fill_qp(taken, flags);
+	if (!ret)
+		ret = look_at_past(taken, seen);
 	if (!ret)
 		ret = attach(taken, pair);
 	if (ret) {
@@ -928,6 +1007,7 @@ static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct 
 static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool hints)
 {
 	struct pair pair = { .send_cq = qp->send_cq, .recv_cq = qp->recv_cq };
+	const bool seen = take_cq_of(qp->send_cq) || take_cq_of(qp->recv_cq);
 	struct take_context *context;
 	struct take_qp *taken = NULL;
 	int ret;
@@ -941,7 +1021,7 @@ static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool 
 		ret = find_pair(&pair, context, qp->send_cq == qp->recv_cq ? 2 : 1);
 	if (ret)
 		return ret;
-	ret = new_qp(qp, context, &pair, flags, &taken);
+	ret = new_qp(qp, context, &pair, flags, seen, &taken);
 	if (ret) {
 		drop_pair(&pair);
 		return ret;
@@ -963,7 +1043,7 @@ int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_
 	dvq_takeover_reap(true);
 	enter();
 	if (need == DVQ_TAKEOVER_IF_WANTED && !take_cq_of(qp->send_cq) &&
-	    !take_cq_of(qp->recv_cq) && chosen(qp->context) != DVQ_DATAPATH_TAKE_OVER)
+	    !take_cq_of(qp->recv_cq) && chosen_locked(qp->context) != DVQ_DATAPATH_TAKE_OVER)
 		goto out;
 	ret = take_qp_locked(qp, ops, attr ? attr->flags : 0,
 			     attr && attr->wr_flags & EFADV_WR_EX_WITH_PROCESSING_HINTS);
@@ -1004,7 +1084,8 @@ DVQ_API int dvq_efa_set_datapath(struct ibv_context *context, enum dvq_datapath 
 	if (!context || datapath > DVQ_DATAPATH_TAKE_OVER)
 		return dvq_refuse(EINVAL, "an argument is NULL, or no data path has that number");
 	enter();
-	ret = take_context_locked(context, &taken);
+	taken = known(context);
+	ret = taken ? 0 : take_context_locked(context, &taken);
 	if (!ret)
 		taken->mode = datapath;
 	leave();
@@ -1029,8 +1110,6 @@ DVQ_API int dvq_efa_take_over(struct ibv_qp *qp)
 				  ibv_get_device_name(qp->context->device));
 	if (take_qp_of(qp))
 		return 0;
-	if (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT)
-		return dvq_refuse(EBUSY, "the QP may have been posted to");
 	if (ex->wr_send)
 		ops |= IBV_QP_EX_WITH_SEND;
 	if (ex->wr_send_imm)

@@ -182,9 +182,35 @@ EFA_TEST(qp_taken_over_by_name)
 	late = new_stock(NULL);
 	CHECK_EQ(dvq_efa_take_over(late->qp), EBUSY);
 	talk(late, route_new(late, late), 3);
+	/* the provider has posted, and goes on with its phase after a RESET */
+	CHECK_EQ(endpoint_modify(late, IBV_QPS_RESET), 0);
+	CHECK_EQ(dvq_efa_take_over(late->qp), EBUSY);
+	CHECK(strstr(dvq_reason(), "stock library"));
+	CHECK_EQ(endpoint_modify(late, IBV_QPS_RTS), 0);
+	talk(late, route_new(late, late), 100);
+	/* also where nothing has completed on its CQ */
+	late = new_stock(NULL);
+	CHECK_EQ(endpoint_modify(late, IBV_QPS_RESET), 0);
+	CHECK_EQ(dvq_efa_take_over(late->qp), EBUSY);
+	CHECK(strstr(dvq_reason(), "was reset"));
 	late = new_stock(&(struct endpoint_options){ .state = IBV_QPS_INIT });
 	post_recv_one(late, 1, buffer_new(late->pd, 8, IBV_ACCESS_LOCAL_WRITE), 0, 8);
 	CHECK_EQ(dvq_efa_take_over(late->qp), EBUSY);
+}
+
+/* reset before its first post: nobody else has posted to it, so it is taken all the same */
+EFA_TEST(plain_qp_that_was_reset)
+{
+	struct cq *cq = cq_new(self, 256, NULL);
+	struct endpoint *first = new_taken(&(struct endpoint_options){ .send_cq = cq }), *plain;
+
+	choose(DVQ_DATAPATH_STOCK);
+	plain = endpoint_new(self, &(struct endpoint_options){
+			     .transport = UD, .plain = true, .send_cq = cq, .pd = first->pd });
+	CHECK_EQ(endpoint_modify(plain, IBV_QPS_RESET), 0);
+	CHECK_EQ(endpoint_modify(plain, IBV_QPS_RTS), 0);
+	talk(plain, route_new(plain, plain), 100);
+	CHECK_EQ(dvq_efa_is_taken_over(plain->qp), 1);
 }
 
 /* a QP that the library did not see being created, on a CQ of its own: taken before it posts */

@@ -291,10 +291,174 @@ TEST(what_the_provider_has_used)
 	s.file[fake_kernel.qps[1].rq.ring_key + 8] = 1;
 	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
 	s.file[fake_kernel.qps[1].rq.ring_key + 8] = 0;
+	/* it has been at RTS: the phase of its send queue goes on */
+	fake_kernel.qps[1].info.resets = 1;
+	for (enum ibv_qp_state state = IBV_QPS_RESET; state <= IBV_QPS_INIT; state++) {
+		s.qp.ex.qp_base.state = state;
+		CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+		CHECK(strstr(dvq_reason(), "reset"));
+	}
+	fake_kernel.qps[1].info.resets = 0;
 	CHECK(s.qp.ex.wr_start == NULL);
 	/* who was told no goes on with the provider, polling too */
 	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 222);
 	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
+	end_scene();
+}
+
+static void provider_start(struct ibv_qp_ex *qp)
+{
+	(void)qp;
+}
+
+/* on a CQ of ours: one that was created behind our back may have been posted to, a plain one not */
+TEST(qp_on_a_cq_that_is_ours)
+{
+	struct ibv_send_wr send = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_qp_ex *plain, *foreign;
+
+	set_scene(65);
+	take();
+	foreign = set_plain_qp(2, cq(), IBV_QPS_RTS);
+	foreign->wr_start = provider_start;
+	CHECK_EQ(post_recv_to(&foreign->qp_base), EBUSY);
+	CHECK(strstr(dvq_reason(), "beyond INIT"));
+	CHECK_EQ(dvq_efa_take_over(&foreign->qp_base), EBUSY);
+	bad = NULL;
+	CHECK_EQ(ibv_post_send(&foreign->qp_base, &send, &bad), EBUSY);
+	CHECK(bad == &send);
+	foreign->qp_base.state = IBV_QPS_RESET;
+	fake_kernel.qps[2].info.resets = 1;
+	CHECK_EQ(dvq_efa_take_over(&foreign->qp_base), EBUSY);
+	CHECK(strstr(dvq_reason(), "reset"));
+	CHECK(foreign->wr_start == provider_start);
+	CHECK(!take_cq_of(cq())->rows[57].qp);
+	CHECK_EQ(s.file[fake_kernel.qps[2].rq.ring_key + 8], 0);
+	/* as it was created */
+	fake_kernel.qps[2].info.resets = 0;
+	CHECK_EQ(dvq_efa_take_over(&foreign->qp_base), 0);
+
+	plain = set_plain_qp(3, cq(), IBV_QPS_RTS);
+	fake_kernel.qps[3].info.resets = 1;
+	CHECK_EQ(post_recv_to(&plain->qp_base), 0);
+	CHECK_EQ(dvq_efa_is_taken_over(&plain->qp_base), 1);
+	CHECK_EQ(doorbell(&fake_kernel.qps[3].rq), 1);
+	drop_plain_qp(plain);
+	drop_plain_qp(foreign);
+	end_scene();
+}
+
+static int (*next_post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+static int (*next_poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+static unsigned int passed_on;
+
+static int pass_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	passed_on++;
+	return next_post_recv(qp, wr, bad);
+}
+
+static int pass_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	passed_on++;
+	return next_poll_cq(cq, n, wc);
+}
+
+static int (*next_post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+static int pass_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	passed_on++;
+	return next_post_send(qp, wr, bad);
+}
+
+/* another library, which comes after us and passes on what it is given */
+static void hook_in_between(void)
+{
+	next_post_send = s.context->ops.post_send;
+	next_post_recv = s.context->ops.post_recv;
+	next_poll_cq = s.context->ops.poll_cq;
+	s.context->ops.post_send = pass_post_send;
+	s.context->ops.post_recv = pass_post_recv;
+	s.context->ops.poll_cq = pass_poll_cq;
+	passed_on = 0;
+}
+
+TEST(library_that_came_after_us)
+{
+	struct ibv_qp_ex *plain, *stranger;
+	struct ibv_cq_ex other;
+
+	set_scene(65);
+	take();
+	hook_in_between();
+	set_other_cq(&other, 2);
+	stranger = set_plain_qp(2, ibv_cq_ex_to_cq(&other), IBV_QPS_INIT);
+	CHECK_EQ(dvq_efa_take_over(&stranger->qp_base), EBUSY);
+	CHECK(strstr(dvq_reason(), "another library"));
+	CHECK(!dvq_takeover_has_cq(ibv_cq_ex_to_cq(&other)));
+	/* not what is new on a CQ of ours either */
+	plain = set_plain_qp(3, cq(), IBV_QPS_INIT);
+	CHECK_EQ(post_recv_to(&plain->qp_base), EBUSY);
+	/* its functions stay, and all goes on through them */
+	CHECK(s.context->ops.post_send == pass_post_send);
+	CHECK(s.context->ops.post_recv == pass_post_recv);
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 1, &(struct ibv_wc){}), 0);
+	CHECK_EQ(post_recv_to(&stranger->qp_base), 111);
+	CHECK_EQ(passed_on, 4);
+	/* what was chosen is known */
+	CHECK_EQ(dvq_efa_set_datapath(s.context, DVQ_DATAPATH_TAKE_OVER), 0);
+	CHECK(dvq_takeover_is_forced(s.context));
+	/* it goes away */
+	s.context->ops.post_send = next_post_send;
+	s.context->ops.post_recv = next_post_recv;
+	CHECK_EQ(dvq_efa_take_over(&stranger->qp_base), EBUSY);
+	s.context->ops.poll_cq = next_poll_cq;
+	CHECK_EQ(dvq_efa_take_over(&stranger->qp_base), 0);
+	CHECK_EQ(post_recv_to(&plain->qp_base), 0);
+	drop_plain_qp(plain);
+	drop_plain_qp(stranger);
+	fake_kernel.cqs[2].exists = false;
+	end_scene();
+}
+
+/* one that came before us is passed what is not ours */
+TEST(library_that_came_before_us)
+{
+	struct ibv_cq_ex other;
+	struct ibv_qp_ex *stranger;
+
+	set_scene(65);
+	hook_in_between();
+	take();
+	set_other_cq(&other, 2);
+	stranger = set_plain_qp(2, ibv_cq_ex_to_cq(&other), IBV_QPS_INIT);
+	CHECK_EQ(post_recv_to(&stranger->qp_base), 111);
+	CHECK_EQ(passed_on, 1);
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(passed_on, 1);
+	drop_plain_qp(stranger);
+	fake_kernel.cqs[2].exists = false;
+	end_scene();
+}
+
+/* a second copy of the library, or whoever else uses the slot */
+TEST(context_of_another_library)
+{
+	void *memory = malloc(8);
+
+	set_scene(65);
+	s.context->ops._compat_attach_mcast = (void *(*)(void))memory;
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), EBUSY);
+	CHECK(strstr(dvq_reason(), "another library"));
+	CHECK_EQ(dvq_efa_set_datapath(s.context, DVQ_DATAPATH_TAKE_OVER), EBUSY);
+	CHECK(s.context->ops.post_recv == provider_post_recv);
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 111);
+	/* a function that nobody calls there, as libibverbs has it */
+	s.context->ops._compat_attach_mcast = (void *(*)(void))(void *)dlsym;
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
+	free(memory);
 	end_scene();
 }
 
