@@ -280,7 +280,7 @@ struct take_row {
  * @current: the completion of an open block of polling
  * @unrung: entries were taken since the last doorbell
  * @armed: there was an arm since the beginning
- * @arrived: entries that there had ever been at the last arm
+ * @armed_at: entries that had been taken at the last arm
  * @backlog: completions that were taken off the ring when a QP was reset, oldest first
  * @backlog_first, @backlog_count, @backlog_size: what of it is used
  * @context, @uid: which CQ it is
@@ -298,7 +298,7 @@ struct take_cq {
 	struct dvq_efa_wc current;
 	bool unrung;
 	bool armed;
-	uint32_t arrived;
+	uint32_t armed_at;
 	struct dvq_efa_wc *backlog;
 	uint32_t backlog_first, backlog_count, backlog_size;
 

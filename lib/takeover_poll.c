@@ -415,38 +415,42 @@ void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken)
 
 /* ---- ibv_req_notify_cq() ------------------------------------------------------------------------------ */
 
-/* entries that are on the ring and were not taken yet */
-static uint32_t waiting(const struct dvq_efa_cq *ring)
+/* there is an entry on the ring that was not taken yet */
+static bool has_more(const struct dvq_efa_cq *ring)
 {
-	uint32_t count = 0;
-
 	for (uint32_t i = 0; i < ring->sub_cqs; i++) {
 		const struct dvq_efa_sub_cq *sub = &ring->sub[i];
-		const uint64_t end = ring->ring + (uint64_t)(i + 1) * ring->bytes;
-		uint64_t entry = ring->ring + sub->next, start = entry;
 
-		entry = dvq_efa_cq_run(start, end, ring->entry_size, sub->phase);
-		count += (uint32_t)(entry - start) / ring->entry_size;
-		if (entry != end)
-			continue;
-		start = end - ring->bytes;
-		entry = dvq_efa_cq_run(start, ring->ring + sub->next, ring->entry_size,
-				       sub->phase ^ EFA_CQE_PHASE);
-		count += (uint32_t)(entry - start) / ring->entry_size;
+		if (dvq_efa_cqe_is_new(ring->ring + (uint64_t)i * ring->bytes + sub->next, sub->phase))
+			return true;
 	}
-	return count;
+	return false;
 }
 
 /*
- * The device wants to be told, in two bits, how many events there were. The verbs tell only
- * of those that were acknowledged, which may be late. But an arm of ours that was followed by a
- * new entry has made an event.
+ * The device wants to be told, in two bits, how many events there were. The verbs tell only of those
+ * that were acknowledged, which may be late. An arm makes one at most, and none without an entry beyond those that
+ * had been taken. Which entries do, those that waited or only later ones, is the device's business. So
+ * if there may have been an event that was not acknowledged, the kernel is asked, which has handed it
+ * on. Never is the count too high; one that is on its way to the kernel counts the next time.
  */
+static void count_events(struct ibv_cq *ibvcq, struct take_cq *cq)
+{
+	const uint32_t acknowledged = __atomic_load_n(&ibvcq->comp_events_completed, __ATOMIC_RELAXED);
+	struct dvq_efa_cq *ring = &cq->ring;
+	struct dvq_cq_info info;
+
+	if ((int32_t)(acknowledged - ring->events) > 0)
+		ring->events = acknowledged;
+	else if (cq->armed && (ring->consumed != cq->armed_at || has_more(ring)) &&
+		 !dvq_efa_query_cq(ibvcq, &info) && (int32_t)(info.events - ring->events) > 0)
+		ring->events = info.events;
+}
+
 int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
 {
-	uint32_t acknowledged = __atomic_load_n(&ibvcq->comp_events_completed, __ATOMIC_RELAXED);
 	struct dvq_efa_cq *ring = &cq->ring;
-	uint32_t arrived, was;
+	uint32_t was;
 	int ret;
 
 	if (solicited_only)
@@ -454,14 +458,12 @@ int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
 	if (!ring->ring)
 		return EOPNOTSUPP;
 	was = take_enter(&cq->gate);
-	arrived = ring->consumed + waiting(ring);
-	if (cq->armed && arrived != cq->arrived)
-		ring->events++;
-	if ((int32_t)(acknowledged - ring->events) > 0)
-		ring->events = acknowledged;
-	cq->arrived = arrived;
+	count_events(ibvcq, cq);
 	ret = dvq_efa_cq_arm(ring);
-	cq->armed |= !ret;
+	if (!ret) {
+		cq->armed = true;
+		cq->armed_at = ring->consumed;
+	}
 	take_leave(&cq->gate, was);
 	return ret;
 }

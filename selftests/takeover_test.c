@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <infiniband/efadv.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,59 @@ EFA_TEST(both_polls)
 		}
 	}
 	CHECK_EQ(seen, (1ull << 40) - 1);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void take_event(struct ibv_comp_channel *channel, const struct cq *cq)
+{
+	struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
+	struct ibv_cq *from;
+	void *context;
+
+	REQUIRE(poll(&pollfd, 1, PATIENCE_MS) == 1);
+	REQUIRE(!ibv_get_cq_event(channel, &from, &context));
+	CHECK(from == cq->cq);
+}
+
+/* the adapter knows how many there were, and is told; whether an entry comes before an arm or after it */
+EFA_TEST(events_that_are_acknowledged_late)
+{
+	struct ibv_comp_channel *channel;
+	struct model_stats before;
+	struct buffer *buffer;
+	struct route route;
+	struct endpoint *e;
+	struct work work;
+	struct cq *cq;
+
+	need_model();
+	need_events();
+	channel = channel_new(self);
+	cq = cq_new(self, 64, &(struct cq_options){ .channel = channel });
+	e = new_taken(&(struct endpoint_options){ .send_cq = cq });
+	route = route_new(e, e);
+	buffer = buffer_new(e->pd, 8, IBV_ACCESS_LOCAL_WRITE);
+	work = send_work(&route, 1, buffer, 0, 8);
+	model_stats(self->model, &before);
+	for (unsigned int i = 0; i < 6; i++) {
+		CHECK_EQ(ibv_req_notify_cq(cq->cq, 0), 0);
+		talk(e, route, 1);
+		take_event(channel, cq);
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		post_recv_one(e, 2, buffer, 0, 8);
+		post_one(e, &work);
+		sleep_ms(QUIET_MS);
+		CHECK_EQ(ibv_req_notify_cq(cq->cq, 0), 0);
+		/* the model makes it at once */
+		take_event(channel, cq);
+		cq_wait_many(cq, 2);
+	}
+	ibv_ack_cq_events(cq->cq, 12);
+	CHECK_EQ(ibv_req_notify_cq(cq->cq, 0), 0);
+	CHECK_EQ(model_wait_delta(self->model, &before, "cq_arms", 13), 13);
+	CHECK_EQ(model_delta(self->model, &before, "cq_sn_mismatches"), 0);
 }
 
 /* ---- what the provider would crash on ------------------------------------------------------- */

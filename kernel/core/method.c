@@ -168,7 +168,9 @@ static int UVERBS_HANDLER(DVQ_METHOD_QUERY_CQ)(struct uverbs_attr_bundle *attrs)
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 
-	info = *ring;
+	/* only the count of events changes, and may while it is copied */
+	info = data_race(*ring);
+	info.events = READ_ONCE(ring->events);
 	sub_qps = dvq_sub_qps(cq, info.pipeline);
 	for (i = 0; i < info.sub_cqs; i++)
 		info.qps += atomic_read(&sub_qps[i]);

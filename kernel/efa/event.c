@@ -188,6 +188,7 @@ static void eq_event(struct efa_eq *eq, const struct efa_eqe *eqe)
 	u32 common = le32_to_cpu(eqe->common);
 	u16 cqn = le16_to_cpu(eqe->cqn);
 	struct efa_cq *cq;
+	u32 *events;
 
 	if (FIELD_GET(EFA_EQE_TYPE, common) != EFA_EQE_TYPE_COMPLETION) {
 		dev_warn_ratelimited(device, "event of unknown kind %#x\n", common);
@@ -199,6 +200,9 @@ static void eq_event(struct efa_eq *eq, const struct efa_eqe *eqe)
 		dev_warn_ratelimited(device, "event for unknown CQ %u\n", cqn);
 		return;
 	}
+	/* A CQ has one EQ, so one who counts. Whom the handler wakes finds it counted. */
+	events = &cq->dvq.ring[0].events;
+	WRITE_ONCE(*events, *events + 1);
 	cq->dvq.ibcq.comp_handler(&cq->dvq.ibcq, cq->dvq.ibcq.cq_context);
 }
 

@@ -438,7 +438,8 @@ enum dvq_attrs_query_cq {
  * @pipelines: mask of pipelines that the CQ has rings on; 0: there is one only
  * @ring_offset: bytes from the start of the mapping to the first entry
  * @db_offset: bytes from the start of the doorbell's mapping to the doorbell
- * @reserved: zero
+ * @events: completion events that were handed on so far (EFA; ionic does not count
+ *	them); this changes
  * @ring_key: offset to mmap() for the ring, for reading only; 0: none
  * @ring_length: bytes to map there, the exact length
  * @db_key: offset to mmap() for the doorbell's page, for writing only; 0: this CQ
@@ -466,7 +467,7 @@ struct dvq_cq_info {
 	__u32 pipelines;
 	__u32 ring_offset;
 	__u32 db_offset;
-	__u32 reserved;
+	__u32 events;
 	__aligned_u64 ring_key;
 	__aligned_u64 ring_length;
 	__aligned_u64 db_key;
