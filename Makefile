@@ -67,7 +67,7 @@ help:
 ## make fuzz             fuzzers, all that there are; those that need no guest: make fuzz-native, each target
 ##                       for FUZZ_SECONDS= (600)
 ## make style            shellcheck, sparse and the compiler's further warnings, all of them errors (root); for
-##                       the kernel of SUITE=, or KERNEL=
+##                       the kernel of SUITE=, or KERNEL=; of forky also by headers that look like older ones
 ## make leaks            what depends on the kernel outside kernel/compat: nothing may
 ## make clean            removes build/ (images of guests stay in /var/cache/dvq)
 ##
@@ -301,7 +301,7 @@ shell: deps
 leaks:
 	@$(ROOT)/kernel/compat/leaks
 
-style: deps leaks style-modules
+style: deps leaks style-modules $(if $(filter forky,$(SUITE)$(KERNEL)),style-older)
 	@$(VM)/deps shellcheck
 	shellcheck $$(grep -lrE '^#!/bin/(ba)?sh|^#!/bin/busybox' $(ROOT)/selftests $(ROOT)/kernel $(ROOT)/debian $(ROOT)/.ci)
 
@@ -314,6 +314,12 @@ style-modules: deps
 	rm -rf $(ROOT)/build/style/$(row)
 	$(if $(KERNEL),$(in_kernel),$(in_suite)) OUT=/dvq/build/style/$(row) W=1 KCFLAGS=-Werror $(sparse) modules
 
+# What nobody has a kernel for: 6.18 to 7.1, by headers that look like theirs.
+style-older: deps
+	rm -rf $(ROOT)/build/style/older
+	@mkdir -p $(ROOT)/build && flock $(ROOT)/build/forky.lock $(VM)/inroot forky -- /dvq/selftests/vm/older \
+		make -j $(JOBS) OUT=/dvq/build/style/older W=1 KCFLAGS=-Werror KBUILD_CHECKSRC=1 CF=-Wsparse-error modules
+
 # Hostile guests, devices and kernels in one process. Not part of check, which plays what was found.
 fuzz: fuzz-native fuzz-uverbs
 
@@ -324,4 +330,4 @@ fuzz-native: deps
 
 .PHONY: all help root tree modules planted library tools man tests benches test_modules model native fuzz fuzz-native fuzz-uverbs \
 	install install-programs install-man install-modprobe install-dkms uninstall deb clean deps suite \
-	check check-all check-packages check-oracle check-debug against bench demo shell soak style style-modules leaks
+	check check-all check-packages check-oracle check-debug against bench demo shell soak style style-modules style-older leaks

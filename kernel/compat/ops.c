@@ -23,9 +23,11 @@ static const struct compat_device_ops *table_of(struct ib_device *device)
 static int create_cq_attrs(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 			   struct uverbs_attr_bundle *attrs)
 {
-	if (!attrs)
-		return -EOPNOTSUPP;
-	return table_of(cq->device)->create_user_cq(cq, attr, attrs);
+	const struct compat_device_ops *table = table_of(cq->device);
+
+	if (attrs)
+		return table->create_user_cq(cq, attr, attrs);
+	return table->create_cq ? table->create_cq(cq, attr, NULL) : -EOPNOTSUPP;
 }
 
 #ifdef COMPAT_HAVE_CREATE_CQ_ATTRS
@@ -39,34 +41,37 @@ static int create_cq_op(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
 }
 #endif
 
-/* ---- MR: no DMA handles --------------------------------------------------------------- */
+/* ---- MR: DMA handles since 6.17 ------------------------------------------------------- */
 
-static struct ib_mr *reg_user_mr_op(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
-				    int access, struct ib_udata *udata)
-{
-	return table_of(pd->device)->newest_reg_user_mr(pd, start, length, virt_addr, access,
-							NULL, udata);
-}
+#ifdef COMPAT_HAVE_REG_MR_DMAH
+#define DMAH_ARG	struct ib_dmah *dmah,
+#define DMAH		dmah
+#else
+#define DMAH_ARG
+#define DMAH		NULL
+#endif
 
 #ifdef COMPAT_HAVE_DMABUF_ATTRS
-static struct ib_mr *reg_user_mr_dmabuf_op(struct ib_pd *pd, u64 offset, u64 length,
-					   u64 virt_addr, int fd, int access,
-					   struct uverbs_attr_bundle *attrs)
-{
-	return table_of(pd->device)->newest_reg_user_mr_dmabuf(pd, offset, length, virt_addr, fd,
-							       access, NULL, attrs);
-}
+#define DMABUF_ARG	struct uverbs_attr_bundle *attrs
+#define DMABUF_ATTRS	attrs
 #else
-static struct ib_mr *reg_user_mr_dmabuf_op(struct ib_pd *pd, u64 offset, u64 length,
-					   u64 virt_addr, int fd, int access,
-					   struct ib_udata *udata)
-{
-	struct uverbs_attr_bundle *attrs = rdma_udata_to_uverbs_attr_bundle(udata);
-
-	return table_of(pd->device)->newest_reg_user_mr_dmabuf(pd, offset, length, virt_addr, fd,
-							       access, NULL, attrs);
-}
+#define DMABUF_ARG	struct ib_udata *udata
+#define DMABUF_ATTRS	rdma_udata_to_uverbs_attr_bundle(udata)
 #endif
+
+static struct ib_mr *reg_user_mr_op(struct ib_pd *pd, u64 start, u64 length, u64 virt_addr,
+				    int access, DMAH_ARG struct ib_udata *udata)
+{
+	return table_of(pd->device)->newest_reg_user_mr(pd, start, length, virt_addr, access,
+							DMAH, udata);
+}
+
+static struct ib_mr *reg_user_mr_dmabuf_op(struct ib_pd *pd, u64 offset, u64 length,
+					   u64 virt_addr, int fd, int access, DMAH_ARG DMABUF_ARG)
+{
+	return table_of(pd->device)->newest_reg_user_mr_dmabuf(pd, offset, length, virt_addr, fd,
+							       access, DMAH, DMABUF_ATTRS);
+}
 
 /* ---- the table ------------------------------------------------------------------------ */
 

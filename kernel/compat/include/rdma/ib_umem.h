@@ -38,4 +38,28 @@ static inline struct ib_umem *ib_umem_get_cq_buf(struct ib_device *device,
 }
 #endif
 
+#if !defined(COMPAT_HAVE_UMEM_GET_CQ_BUF_OR_VA) || !defined(COMPAT_HAVE_QP_BUF_UMEM)
+struct uverbs_attr_bundle;
+
+/* The same of CQs and queues of a QP whose ring has an address in the driver's own request. */
+static inline struct ib_umem *compat_umem_get_va(struct ib_device *device,
+						 const struct uverbs_attr_bundle *attrs,
+						 u64 addr, size_t size, int access)
+{
+	return ib_umem_get_va(device, addr, size, access);
+}
+#endif
+
+#ifndef COMPAT_HAVE_UMEM_GET_CQ_BUF_OR_VA
+#define ib_umem_get_cq_buf_or_va(device, attrs, addr, size, access)		\
+	compat_umem_get_va(device, attrs, addr, size, access)
+#endif
+
+#ifndef COMPAT_HAVE_QP_BUF_UMEM
+#define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	0	/* not looked at */
+#define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	0
+#define ib_umem_get_attr_or_va(device, attrs, attr, addr, size, access)		\
+	((void)(attr), compat_umem_get_va(device, attrs, addr, size, access))
+#endif
+
 #endif /* COMPAT_RDMA_IB_UMEM_H */

@@ -29,9 +29,13 @@ struct compat_device_ops {
 						   u64 virt_addr, int fd, int access,
 						   struct ib_dmah *dmah,
 						   struct uverbs_attr_bundle *attrs);
-	/* nobody asks for these */
+	/* nobody asks for these, unless the kernel has them */
+#ifndef COMPAT_HAVE_QUERY_PORT_SPEED
 	int (*query_port_speed)(struct ib_device *device, u32 port, u64 *speed);
+#endif
+#ifndef COMPAT_HAVE_ROBUST_UDATA
 	unsigned int uverbs_robust_udata:1;
+#endif
 };
 
 void compat_set_device_ops(struct ib_device *device, const struct compat_device_ops *ops);
