@@ -134,28 +134,93 @@ static void rdma_tool(char *output, size_t size, const char *format, uint32_t nu
 	LAB_NEED(!pclose(pipe), "%s: %s", command, output);
 }
 
-IONIC_TEST(messages_of_a_queue_pair)
+static void need_rdma_tool(void)
 {
-	char output[4096], words[128];
-	struct scene scene;
-	const char *found;
-
 	if (access("/usr/bin/rdma", X_OK) && access("/usr/sbin/rdma", X_OK) &&
 	    access("/sbin/rdma", X_OK))
 		SKIP("no rdma: install iproute2");
-	need_model();
-	scene = scene_new();
+}
+
+static void bind_qp(const struct scene *scene)
+{
+	char output[4096], words[128];
+
 	snprintf(words, sizeof(words), "statistic qp bind link %.40s/1 lqpn %%u",
 		 adapter_name(self));
-	rdma_tool(output, sizeof(output), words, scene.duo.a->qp->qp_num);
-	for (unsigned int i = 0; i < 7; i++)
-		do_one(&scene, IBV_WR_SEND);
-	settle();
+	rdma_tool(output, sizeof(output), words, scene->duo.a->qp->qp_num);
+}
+
+/* what is said of the only counter there is, the number behind @word */
+static unsigned long of_counter(const char *word)
+{
+	char output[4096], words[128];
+	const char *found;
+
 	snprintf(words, sizeof(words), "statistic qp show link %.40s/1", adapter_name(self));
 	rdma_tool(output, sizeof(output), words, 0);
-	found = strstr(output, "messages_sent ");
-	LAB_NEED(found, "no messages_sent in: %s", output);
-	CHECK_EQ(strtoul(found + strlen("messages_sent "), NULL, 10), 7);
+	found = strstr(output, word);
+	LAB_NEED(found, "no %s in: %s", word, output);
+	return strtoul(found + strlen(word), NULL, 10);
+}
+
+static void unbind_qp(const struct scene *scene)
+{
+	char output[4096], words[128];
+
+	snprintf(words, sizeof(words), "statistic qp unbind link %.40s/1 cntn %lu lqpn %%u",
+		 adapter_name(self), of_counter("cntn "));
+	rdma_tool(output, sizeof(output), words, scene->duo.a->qp->qp_num);
+}
+
+static void send_some(struct scene *scene, unsigned int count)
+{
+	while (count--)
+		do_one(scene, IBV_WR_SEND);
+	settle();
+}
+
+IONIC_TEST(messages_of_a_queue_pair)
+{
+	struct scene scene;
+
+	need_rdma_tool();
+	need_model();
+	scene = scene_new();
+	bind_qp(&scene);
+	send_some(&scene, 7);
+	CHECK_EQ(of_counter("messages_sent "), 7);
+}
+
+/* the port has what was counted for queue pairs while they were bound, once, and keeps it */
+IONIC_TEST(messages_of_a_queue_pair_that_is_gone)
+{
+	struct scene scene;
+	uint64_t before;
+
+	need_rdma_tool();
+	need_model();
+	if (!self->dvq)
+		SKIP("is about dvq_ionic");
+	scene = scene_new();
+	settle();
+	before = counter(self, "messages_sent");
+	send_some(&scene, 2);
+	CHECK_EQ(counter(self, "messages_sent") - before, 0);
+	bind_qp(&scene);
+	send_some(&scene, 7);
+	CHECK_EQ(counter(self, "messages_sent") - before, 7);
+	unbind_qp(&scene);
+	settle();
+	CHECK_EQ(counter(self, "messages_sent") - before, 7);
+	send_some(&scene, 3);
+	CHECK_EQ(counter(self, "messages_sent") - before, 7);
+	bind_qp(&scene);
+	send_some(&scene, 4);
+	CHECK_EQ(of_counter("messages_sent "), 4);
+	CHECK_EQ(counter(self, "messages_sent") - before, 11);
+	REQUIRE(!lab_drop(scene.duo.a));
+	settle();
+	CHECK_EQ(counter(self, "messages_sent") - before, 11);
 }
 
 IONIC_TEST_MAIN

@@ -756,11 +756,14 @@ struct dion_qp {
 /**
  * struct dion_counter - counter that QPs are bound to
  * @counter: what the RDMA core knows of it
- * @qps: they, by number; protected by the core's lock of the counter
+ * @qps: by number of each what it had counted when it was bound; protected by the core's lock of
+ *	the counter
+ * @past: what those that are no longer bound have counted meanwhile; the same
  */
 struct dion_counter {
 	struct rdma_counter counter;
 	struct xarray qps;
+	u64 *past;
 };
 
 static inline struct dion_ucontext *to_dion_ucontext(struct ib_ucontext *ibctx)

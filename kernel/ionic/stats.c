@@ -296,25 +296,76 @@ static struct rdma_hw_stats *counter_alloc_stats(struct rdma_counter *counter)
 	return alloc_stats(to_dion_dev(counter->device));
 }
 
+static unsigned int values_of_qp(const struct dion_stats *stats)
+{
+	return stats->count - stats->of_port;
+}
+
+/* One that is less than before has begun again. */
+static u64 counted(u64 now, u64 since)
+{
+	return now >= since ? now - since : now;
+}
+
+/* To @sums: what has been counted for the QP since it had @since, or NULL: ever. */
+static int add_qp(struct dion_dev *dev, u64 *sums, u32 qp, const u64 *since)
+{
+	const struct dion_stats *stats = &dev->stats;
+	struct filled_page page;
+	unsigned int i;
+	u64 now;
+	int ret;
+
+	ret = page_get(dev, &page, IONIC_AQ_QP_STATS_VALS, qp);
+	if (ret)
+		return ret;
+	for (i = 0; i < values_of_qp(stats); i++) {
+		now = value_at(&page, stats->places[stats->of_port + i]);
+		sums[i] += counted(now, since ? since[i] : 0);
+	}
+	page_put(dev, &page);
+	return 0;
+}
+
+/* What was counted before it was bound belongs to nobody, or to the counter that it was bound to. */
 static int counter_add_qp(struct dion_counter *counter, struct ib_qp *ibqp)
 {
-	return xa_err(xa_store(&counter->qps, ibqp->qp_num, ibqp, GFP_KERNEL));
+	struct dion_dev *dev = to_dion_dev(ibqp->device);
+	u64 *since;
+	int ret;
+
+	since = kcalloc(values_of_qp(&dev->stats), sizeof(*since), GFP_KERNEL);
+	if (!since)
+		return -ENOMEM;
+	ret = add_qp(dev, since, ibqp->qp_num, NULL);
+	if (!ret)
+		ret = xa_err(xa_store(&counter->qps, ibqp->qp_num, since, GFP_KERNEL));
+	if (ret)
+		kfree(since);
+	return ret;
 }
 
 /* The core frees a counter whose first QP could not be bound without counter_dealloc(). */
 static int counter_bind_first_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 {
-	struct dion_numbers *numbers = &to_dion_dev(counter->device)->counters;
-	int number = dion_numbers_get(numbers, GFP_KERNEL);
-	int ret;
+	struct dion_counter *own = to_dion_counter(counter);
+	struct dion_dev *dev = to_dion_dev(counter->device);
+	int number, ret;
 
+	number = dion_numbers_get(&dev->counters, GFP_KERNEL);
 	if (number < 0)
 		return number;
-	ret = counter_add_qp(to_dion_counter(counter), ibqp);
+	own->past = kcalloc(values_of_qp(&dev->stats), sizeof(*own->past), GFP_KERNEL);
+	ret = own->past ? counter_add_qp(own, ibqp) : -ENOMEM;
 	if (ret)
-		dion_numbers_put(numbers, number);
-	else
-		counter->id = number;
+		goto err_put_number;
+	counter->id = number;
+	return 0;
+
+err_put_number:
+	kfree(own->past);
+	own->past = NULL;
+	dion_numbers_put(&dev->counters, number);
 	return ret;
 }
 
@@ -331,48 +382,52 @@ static int counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32
 	return ret;
 }
 
+/*
+ * The QP still is, but may go next, so this cannot fail; a device that does not answer any more costs
+ * the values. Of a counter without QPs the core asks for values once more, and keeps them for the port.
+ */
 static int counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 {
-	if (ibqp->counter) {
-		xa_erase(&to_dion_counter(ibqp->counter)->qps, ibqp->qp_num);
-		ibqp->counter = NULL;
-	}
+	struct dion_counter *counter;
+	u64 *since;
+	int ret;
+
+	if (!ibqp->counter)
+		return 0;
+	counter = to_dion_counter(ibqp->counter);
+	since = xa_erase(&counter->qps, ibqp->qp_num);
+	ret = add_qp(to_dion_dev(ibqp->device), counter->past, ibqp->qp_num, since);
+	if (ret)
+		ibdev_dbg(ibqp->device, "values of QP %u are lost: %d\n", ibqp->qp_num, ret);
+	kfree(since);
+	ibqp->counter = NULL;
 	return 0;
 }
 
 static int counter_dealloc(struct rdma_counter *counter)
 {
-	xa_destroy(&to_dion_counter(counter)->qps);
+	struct dion_counter *own = to_dion_counter(counter);
+
+	xa_destroy(&own->qps);
+	kfree(own->past);
 	dion_numbers_put(&to_dion_dev(counter->device)->counters, counter->id);
-	return 0;
-}
-
-static int add_qp(struct dion_dev *dev, struct rdma_hw_stats *out, u32 qp)
-{
-	struct filled_page page;
-	unsigned int i;
-	int ret;
-
-	ret = page_get(dev, &page, IONIC_AQ_QP_STATS_VALS, qp);
-	if (ret)
-		return ret;
-	for (i = dev->stats.of_port; i < dev->stats.count; i++)
-		out->value[i] += value_at(&page, dev->stats.places[i]);
-	page_put(dev, &page);
 	return 0;
 }
 
 static int counter_update_stats(struct rdma_counter *counter)
 {
 	struct dion_dev *dev = to_dion_dev(counter->device);
-	struct rdma_hw_stats *out = counter->stats;
+	struct dion_counter *own = to_dion_counter(counter);
+	u64 *out = counter->stats->value;
 	unsigned long qp;
-	void *entry;
+	u64 *since;
 	int ret;
 
-	memset(out->value, 0, dev->stats.count * sizeof(out->value[0]));
-	xa_for_each(&to_dion_counter(counter)->qps, qp, entry) {
-		ret = add_qp(dev, out, qp);
+	memset(out, 0, dev->stats.of_port * sizeof(*out));
+	out += dev->stats.of_port;
+	memcpy(out, own->past, values_of_qp(&dev->stats) * sizeof(*out));
+	xa_for_each(&own->qps, qp, since) {
+		ret = add_qp(dev, out, qp, since);
 		if (ret)
 			return ret;
 	}
