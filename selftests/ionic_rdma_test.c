@@ -479,7 +479,7 @@ IONIC_TEST(window_of_type_1)
 	CHECK_EQ(write_by_key(&scene, mw->rkey, 1000, 100), IBV_WC_REM_ACCESS_ERR);
 }
 
-/* as long as a window shows a region, the adapter keeps it */
+/* as long as a window shows a region, the adapter keeps it, however often it is asked not to */
 IONIC_TEST(region_below_a_window)
 {
 	struct scene scene = scene_new();
@@ -488,13 +488,55 @@ IONIC_TEST(region_below_a_window)
 	struct work work;
 
 	bind2(&scene, mw, 0, 100, IBV_ACCESS_REMOTE_WRITE);
-	CHECK(ibv_dereg_mr(mr) != 0);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK(ibv_dereg_mr(mr) != 0);
 	CHECK_EQ(write_by_key(&scene, mw->rkey, 0, 100), IBV_WC_SUCCESS);
 	work = invalidate_work(8, mw->rkey);
 	post_one(scene.duo.b, &work);
 	cq_wait_many(scene.duo.b->send_cq, 1);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	buffer_lose_mr(scene.remote);
+}
+
+/* Its region is the younger one, which the kernel takes back first. */
+static void die_with_a_window(void *arg)
+{
+	struct scene scene;
+	struct ibv_mw *mw;
+
+	(void)arg;
+	/* contexts of its own, which nobody else keeps */
+	self->context = ibv_open_device(self->device);
+	if (peer != self)
+		peer->context = ibv_open_device(peer->device);
+	REQUIRE(self->context && peer->context);
+	scene.duo = duo_new(NULL);
+	mw = window_new(&scene, IBV_MW_TYPE_1);
+	scene.remote = buffer_new(scene.duo.b->pd, SIZE, IBV_ACCESS_LOCAL_WRITE | ACCESS_REMOTE |
+				  IBV_ACCESS_MW_BIND);
+	REQUIRE(!bind1(&scene, mw, 0, 100));
+	raise(SIGKILL);
+}
+
+/* everything of a program that is killed goes, and nobody else notices */
+IONIC_TEST(program_with_a_window_is_killed)
+{
+	struct model_stats before;
+	struct scene scene;
+	int status;
+	pid_t pid;
+
+	need_model();
+	scene = scene_new();
+	model_stats(peer->model, &before);
+	pid = child_start(die_with_a_window, NULL);
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	if (peer != self)
+		adapter_expect_objects(peer, &before);
+	buffer_fill(scene.local, SEED);
+	CHECK_EQ(write_by_key(&scene, scene.remote->mr->rkey, 0, 100), IBV_WC_SUCCESS);
+	buffer_expect(scene.remote, 0, 100, SEED);
 }
 
 /* ---- posting what cannot be ------------------------------------------------------------------ */

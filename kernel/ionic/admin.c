@@ -407,19 +407,14 @@ int dion_admin_exec_atomic(struct dion_dev *dev, const void *cmd)
 }
 
 /**
- * dion_admin_exec_destroy() - have the device let go of an object
+ * dion_admin_ask_destroy() - ask the device to let go of an object
  * @dev: the device
  * @op: how
  * @id: of the object
- * @refused: of the object, initially false
  *
- * A device that refuses may still use the memory of the object, so the object has to
- * stay, and its owner can try again; for one that is gone the op does. If that is refused
- * too, nothing short of a reset helps, so that is what happens.
- *
- * Return: 0: the device has let go; or a negative errno, once in the life of the object.
+ * Return: 0: it has; or a negative errno: it refuses, and may have its reasons.
  */
-int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, bool *refused)
+int dion_admin_ask_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id)
 {
 	const struct ionic_aq_destroy cmd = {
 		.header = {
@@ -433,10 +428,26 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 	/* choice: AHs (see identity_is_usable()) it overwrites, as the in-tree driver expects */
 	if (!device_has(dev, op))
 		return 0;
-
 	ret = dion_admin_exec(dev, &cmd);
-	if (!ret || ret == -ENODEV)
-		return 0;
+	return ret == -ENODEV ? 0 : ret;
+}
+
+/**
+ * dion_admin_refused() - the device has refused to let go of an object, and should not have
+ * @dev: the device
+ * @op: how it was asked
+ * @id: of the object
+ * @ret: its answer
+ * @refused: of the object, initially false
+ *
+ * It may still use the memory of the object, so the object has to stay, and its owner can
+ * try again; for one that is gone the op does. If that is refused too, nothing short of a
+ * reset helps, so that is what happens.
+ *
+ * Return: 0: the device has let go; or @ret, once in the life of the object.
+ */
+int dion_admin_refused(struct dion_dev *dev, enum ionic_aq_op op, u32 id, int ret, bool *refused)
+{
 	ibdev_warn(&dev->dvq.ibdev, "refuses to destroy: command %u, id %#x: %d\n", op, id, ret);
 	if (!*refused) {
 		*refused = true;
@@ -445,6 +456,22 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 	dion_device_fail(dev);
 	flush_work(&dev->fail_work);
 	return 0;
+}
+
+/**
+ * dion_admin_exec_destroy() - have the device let go of an object that nothing keeps
+ * @dev: the device
+ * @op: how
+ * @id: of the object
+ * @refused: of the object, initially false
+ *
+ * Return: as dion_admin_refused().
+ */
+int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, bool *refused)
+{
+	int ret = dion_admin_ask_destroy(dev, op, id);
+
+	return ret ? dion_admin_refused(dev, op, id, ret, refused) : 0;
 }
 
 /**

@@ -287,6 +287,8 @@ void dion_admin_pause(struct dion_dev *dev);
 void dion_admin_close(struct dion_dev *dev);
 int dion_admin_exec(struct dion_dev *dev, const void *cmd);
 int dion_admin_exec_atomic(struct dion_dev *dev, const void *cmd);
+int dion_admin_ask_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id);
+int dion_admin_refused(struct dion_dev *dev, enum ionic_aq_op op, u32 id, int ret, bool *refused);
 int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, bool *refused);
 int dion_admin_exec_stats(struct dion_dev *dev, enum ionic_aq_op op, u32 qp, dma_addr_t addr,
 			  size_t length);
@@ -479,11 +481,15 @@ struct dion_ucontext {
  * @id: its number
  * @privileges: of its QPs, mask of IONIC_QP_PRIVILEGED and IONIC_QP_REMOTE_PRIV; only a PD of
  *	the kernel has any
+ * @windows_made: windows that there ever were, and that are about to be
+ * @windows_gone: how many of them the device has let go of
  */
 struct dion_pd {
 	struct dvq_pd dvq;
 	u32 id;
 	u16 privileges;
+	atomic_t windows_made;
+	atomic_t windows_gone;
 };
 
 /**

@@ -30,15 +30,6 @@ void dion_key_put(struct dion_dev *dev, u32 key)
 	dion_numbers_put(&dev->mrs, FIELD_GET(IONIC_KEY_MR, key));
 }
 
-static int destroy_key(struct dion_dev *dev, u32 key, bool *refused)
-{
-	int ret = dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_MR, key, refused);
-
-	if (!ret)
-		dion_key_put(dev, key);
-	return ret;
-}
-
 /* ---- regions ----------------------------------------------------------------- */
 
 /* Only what access allows. */
@@ -181,10 +172,42 @@ struct ib_mr *dion_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset, u64 length
 	return new_mr(ibpd, &dmabuf->umem, iova, access);
 }
 
+/*
+ * Users bind windows by requests, of which we see nothing, and a device may refuse to let go of a
+ * region that a window is bound to. Only windows of its PD can be, so while there are any a refusal
+ * says nothing about the device. When the core cleans up it comes back for what was refused as long
+ * as anything else goes, and windows always go.
+ *
+ * @bound: there may have been such a window
+ */
+static int destroy_region(struct dion_dev *dev, struct dion_mr *mr, bool *bound)
+{
+	struct dion_pd *pd = to_dion_pd(mr->ibmr.pd);
+	u32 key = mr->ibmr.lkey;
+	int gone, ret;
+
+	/* Before the device is asked; pairs with the order of dion_dealloc_mw(). */
+	gone = atomic_read_acquire(&pd->windows_gone);
+	ret = dion_admin_ask_destroy(dev, IONIC_AQ_DESTROY_MR, key);
+	/* All that were made until now were gone before, or one was there in between. */
+	*bound = atomic_read(&pd->windows_made) != gone;
+	if (ret && *bound) {
+		ibdev_dbg(&dev->dvq.ibdev, "MR %#x may have windows: %d\n", key, ret);
+		mr->refused = false;
+		return ret;
+	}
+	if (ret)
+		ret = dion_admin_refused(dev, IONIC_AQ_DESTROY_MR, key, ret, &mr->refused);
+	if (!ret)
+		dion_key_put(dev, key);
+	return ret;
+}
+
 int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct dion_dev *dev = to_dion_dev(ibmr->device);
 	struct dion_mr *mr = to_dion_mr(ibmr);
+	bool bound = false;
 	int ret = 0;
 
 	/* Nobody tries again to destroy one of the kernel. */
@@ -193,8 +216,8 @@ int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	/* All memory is no region of the device; the tag may be another by now. */
 	if (FIELD_GET(IONIC_KEY_MR, ibmr->lkey)) {
 		do
-			ret = destroy_key(dev, ibmr->lkey, &mr->refused);
-		while (ret && dvq_is_cleanup(udata));
+			ret = destroy_region(dev, mr, &bound);
+		while (ret && !bound && dvq_is_cleanup(udata));
 	}
 	if (ret)
 		return ret;
@@ -225,6 +248,7 @@ static int tell_mw(struct dion_dev *dev, u32 key, u32 pd, enum ib_mw_type type)
 int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct dion_dev *dev = to_dion_dev(ibmw->device);
+	struct dion_pd *pd = to_dion_pd(ibmw->pd);
 	u32 key;
 	int ret;
 
@@ -234,8 +258,10 @@ int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	ret = dion_key_new(dev, &key);
 	if (ret)
 		return ret;
-	ret = tell_mw(dev, key, to_dion_pd(ibmw->pd)->id, ibmw->type);
+	atomic_inc(&pd->windows_made);
+	ret = tell_mw(dev, key, pd->id, ibmw->type);
 	if (ret) {
+		atomic_inc(&pd->windows_gone);
 		dion_key_put(dev, key);
 		return ret;
 	}
@@ -252,7 +278,10 @@ int dion_dealloc_mw(struct ib_mw *ibmw)
 	struct dion_dev *dev = to_dion_dev(ibmw->device);
 	bool refused = false;
 
-	while (destroy_key(dev, ibmw->rkey, &refused))
+	while (dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_MR, ibmw->rkey, &refused))
 		;
+	dion_key_put(dev, ibmw->rkey);
+	/* After the answer: from here on no region is bound to it. */
+	atomic_inc_return_release(&to_dion_pd(ibmw->pd)->windows_gone);
 	return 0;
 }

@@ -16,6 +16,8 @@ int dion_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	if (ret < 0)
 		return ret;
 	pd->id = ret;
+	atomic_set(&pd->windows_made, 0);
+	atomic_set(&pd->windows_gone, 0);
 	dvq_pd_init(&pd->dvq);
 	return 0;
 }
