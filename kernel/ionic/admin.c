@@ -714,8 +714,10 @@ int dion_admin_create(struct dion_dev *dev)
 	int ret = 0;
 
 	dev->aqs = kcalloc(wanted, sizeof(*dev->aqs), GFP_KERNEL);
-	if (!dev->aqs)
+	if (!dev->aqs) {
+		dion_device_stop(dev);
 		return -ENOMEM;
+	}
 	for (i = 0; i < wanted && !ret; i++) {
 		ret = create_one(&dev->aqs[i], dev, i);
 		if (!ret)
