@@ -22,6 +22,11 @@ void dion_device_stop(struct dion_dev *dev)
 		if (dion_device_reset(dev))
 			dion_ethernet_reset_rdma(&dev->eth);
 		dion_admin_close(dev);
+		/*
+		 * First this: pairs with dion_work_state(), which opens a queue first. Their
+		 * order is that of the locks of the queue.
+		 */
+		WRITE_ONCE(dev->flushed, true);
 		dion_work_flush_all(dev);
 		dev->stopped = true;
 	}

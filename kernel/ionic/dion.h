@@ -351,6 +351,7 @@ struct dion_stats {
  * @fail_work: stops a device that has failed
  * @stop_lock: protects @stopped; held while it is set and while admin queues are opened
  * @stopped: the device has been reset: it touches no memory of ours
+ * @flushed: the kernel's queues are flushed, and so is each that is opened from then on
  * @registered: users may be told of a failure. Cleared, and @fail_work waited for,
  *	before the RDMA core forgets the device.
  */
@@ -384,6 +385,7 @@ struct dion_dev {
 	struct work_struct fail_work;
 	struct mutex stop_lock;
 	bool stopped;
+	bool flushed;
 	bool registered;
 };
 

@@ -742,7 +742,10 @@ static void open_recvs(struct dion_work *work)
 	spin_unlock_irq(&work->recvs.lock);
 }
 
-/* The device was told of a change of state. */
+/*
+ * The device was told of a change of state. It may have been stopped since it has answered, and all
+ * queues flushed; then one that was opened just now is flushed again.
+ */
 void dion_work_state(struct dion_qp *qp, enum ib_qp_state state)
 {
 	switch (state) {
@@ -762,4 +765,6 @@ void dion_work_state(struct dion_qp *qp, enum ib_qp_state state)
 	default:
 		break;
 	}
+	if (state != IB_QPS_RESET && READ_ONCE(to_dion_dev(qp->dvq.ibqp.device)->flushed))
+		dion_work_flush(qp->work);
 }
