@@ -107,15 +107,16 @@ test_event_of_a_cq_that_goes()
 
 ionic_driver=/sys/bus/auxiliary/drivers/dvq_ionic.rdma
 
-# unanswered NAME: an address handle is asked for in atomic context and never answered; then the driver begins again
-unanswered()
+# fails NAME INJECTION...: the adapter is stopped for what was injected; then the driver begins again
+fails()
 {
-	local device pci tries=100
+	local device pci tries=100 name=$1
 
+	shift
 	pci=$(readlink -f "/sys/class/infiniband/$self/device")
 	device=$(basename "$pci"/ionic.rdma.*)
-	model "$(model_name "$self")" inject op=create_ah action=drop > /dev/null
-	run "$1"
+	model "$(model_name "$self")" inject "$@" > /dev/null
+	run "$name"
 	model "$(model_name "$self")" inject clear > /dev/null
 	echo "$device" > "$ionic_driver/unbind"
 	echo "$device" > "$ionic_driver/bind"
@@ -126,6 +127,12 @@ unanswered()
 	done
 	port_up "$self"
 	run sends
+}
+
+# unanswered NAME: an address handle is asked for in atomic context and never answered
+unanswered()
+{
+	fails "$1" op=create_ah action=drop
 }
 
 need_dvq_and_model()
@@ -147,11 +154,41 @@ test_address_handle_without_answer_and_a_late_stop()
 	local log
 
 	need_dvq_and_model || return 0
-	[ -d /sys/kernel/debug/kprobes ] || { skip 'the kernel has no kprobes (CONFIG_KPROBES)'; return; }
+	need_kprobes || return 0
 	log=$(dmesg | wc -l)
 	unanswered unanswered_and_stopped_late
 	equal 'commands that are said to be stuck' \
 		"$(dmesg | tail -n +$((log + 1)) | grep -c 'no answer to command .* in slot')" 0
+}
+
+need_kprobes()
+{
+	[ ! -d /sys/kernel/debug/kprobes ] || return 0
+	skip 'the kernel has no kprobes (CONFIG_KPROBES)'
+	return 1
+}
+
+# A queue is about to be opened when the adapter dies.
+test_queue_opened_after_the_stop()
+{
+	need_dvq_and_model && need_kprobes || return 0
+	unanswered opened_too_late
+}
+
+# Two queue pairs break, and the second, which is the fourth change of each, cannot be told to the adapter.
+test_broken_and_unanswered()
+{
+	need_dvq_and_model && need_kprobes || return 0
+	model "$(model_name "$self")" inject op=send_completion count=2 action=dup > /dev/null
+	fails broken_and_unanswered op=modify_qp nth=8 action=drop
+}
+
+# Whoever destroys objects may be somebody who frees memory, so nobody he waits for may need some.
+test_refused_to_who_frees_memory()
+{
+	need_dvq_and_model || return 0
+	fails refused_to_who_frees_memory op=destroy_cq count=2 action=fail status=3
+	equal 'warnings of the workqueues' "$(dmesg | grep -c 'is flushing !WQ_MEM_RECLAIM')" 0
 }
 
 test_no_violation()

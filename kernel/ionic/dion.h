@@ -333,7 +333,9 @@ struct dion_stats {
  * @num_eqs: at least DION_MIN_EQ; one without a partner stays idle
  * @aqs: admin queues, @num_aqs of them
  * @num_aqs: at least one
- * @work: for the watchdogs of admin queues, events of QPs and @fail_work
+ * @work: for the watchdogs of admin queues, @fail_work and those who tell of flushes; nothing on
+ *	it waits for an admin command
+ * @qp_work: for events of QPs, which wait for commands and for users, however many there are
  * @hw_cqs: struct dion_hw_cq by number; its lock is taken by interrupts
  * @qps: struct dion_qp by number; the same
  * @pids: doorbell pages of contexts
@@ -365,6 +367,7 @@ struct dion_dev {
 	struct dion_aq *aqs;
 	unsigned int num_aqs;
 	struct workqueue_struct *work;
+	struct workqueue_struct *qp_work;
 	struct xarray hw_cqs;
 	struct xarray qps;
 

@@ -178,6 +178,25 @@ static int numbers_init(struct dion_dev *dev)
 
 /* ---- the device -------------------------------------------------------------- */
 
+/* Storage may be behind the device, so neither may wait until memory is freed. */
+static int queues_get(struct dion_dev *dev)
+{
+	dev->work = alloc_workqueue("dvq_ionic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!dev->work)
+		return -ENOMEM;
+	dev->qp_work = alloc_workqueue("dvq_ionic_qp", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (dev->qp_work)
+		return 0;
+	destroy_workqueue(dev->work);
+	return -ENOMEM;
+}
+
+static void queues_put(struct dion_dev *dev)
+{
+	destroy_workqueue(dev->qp_work);
+	destroy_workqueue(dev->work);
+}
+
 static struct dion_dev *dev_alloc(struct auxiliary_device *adev)
 {
 	struct dion_dev *dev;
@@ -189,11 +208,9 @@ static struct dion_dev *dev_alloc(struct auxiliary_device *adev)
 	ret = dion_ethernet_open(&dev->eth, adev);
 	if (ret)
 		goto err_dealloc;
-	dev->work = alloc_workqueue("dvq_ionic", WQ_UNBOUND, 0);
-	if (!dev->work) {
-		ret = -ENOMEM;
+	ret = queues_get(dev);
+	if (ret)
 		goto err_close;
-	}
 	/* A page list says where pages are, in however few pieces their memory comes. */
 	dev->eth_max_seg = dma_get_max_seg_size(dion_dma_device(dev));
 	dma_set_max_seg_size(dion_dma_device(dev), UINT_MAX);
@@ -215,7 +232,7 @@ static void dev_free(struct dion_dev *dev)
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->hw_cqs);
 	dvq_device_cleanup(&dev->dvq);
-	destroy_workqueue(dev->work);
+	queues_put(dev);
 	dma_set_max_seg_size(dion_dma_device(dev), dev->eth_max_seg);
 	dion_ethernet_close(&dev->eth);
 	ib_dealloc_device(&dev->dvq.ibdev);

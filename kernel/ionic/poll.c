@@ -150,7 +150,7 @@ static void broken(struct dion_qp *qp, const struct ionic_cqe *cqe)
 	ibdev_err_ratelimited(&dev->dvq.ibdev, "QP %u: a completion makes no sense: %*ph\n",
 			      qp->dvq.ibqp.qp_num, (int)sizeof(*cqe), cqe);
 	set_bit(DION_QP_BROKEN, &qp->events);
-	queue_work(dev->work, &qp->event_work);
+	queue_work(dev->qp_work, &qp->event_work);
 }
 
 /* ---- sends ------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ void dion_qp_event(struct dion_dev *dev, u32 qid, u8 code)
 	qp = xa_load(&dev->qps, qid);
 	if (qp) {
 		set_bit(code, &qp->events);
-		queue_work(dev->work, &qp->event_work);
+		queue_work(dev->qp_work, &qp->event_work);
 	}
 	xa_unlock_irqrestore(&dev->qps, flags);
 	if (!qp)

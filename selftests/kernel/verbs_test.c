@@ -15,6 +15,7 @@
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -1417,6 +1418,174 @@ static void test_unanswered_and_stopped_late(void)
 	unregister_kprobe(&probe);
 }
 
+/* ---- tests: a device that is stopped ----------------------------------------------- */
+
+/*
+ * The adapter refuses to let go of a CQ, and whoever destroys it has to free memory. The core of
+ * workqueues warns if he waits for somebody who has not.
+ */
+static struct ib_cq *cq_to_destroy;
+
+static void destroy_cq(struct work_struct *work)
+{
+	ib_destroy_cq(cq_to_destroy);
+}
+
+static void test_refused_to_who_frees_memory(void)
+{
+	const struct ib_cq_init_attr cq_attr = { .cqe = 1 };
+	struct workqueue_struct *queue;
+	struct work_struct work;
+	struct ib_cq *cq;
+
+	queue = alloc_workqueue("dvq_verbs_test", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	EXPECT(queue);
+	if (!queue)
+		return;
+	cq_to_destroy = ib_create_cq(self_dev, on_completion, NULL, &a, &cq_attr);
+	EXPECT_EQ(PTR_ERR_OR_ZERO(cq_to_destroy), 0);
+	if (!IS_ERR(cq_to_destroy)) {
+		INIT_WORK_ONSTACK(&work, destroy_cq);
+		queue_work(queue, &work);
+		flush_workqueue(queue);
+		destroy_work_on_stack(&work);
+		/* it was stopped for that */
+		cq = ib_create_cq(self_dev, on_completion, NULL, &a, &cq_attr);
+		EXPECT_EQ(PTR_ERR_OR_ZERO(cq), -ENODEV);
+		if (!IS_ERR(cq))
+			ib_destroy_cq(cq);
+	}
+	destroy_workqueue(queue);
+}
+
+/* where events of QPs wait for their turn */
+static struct workqueue_struct *of_events;
+
+static int note_queue(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct work_struct *work = (void *)regs_get_kernel_argument(regs, 2);
+	char name[32];
+
+	snprintf(name, sizeof(name), "%ps", work->func);
+	if (!strcmp(name, "event_work [dvq_ionic]"))
+		of_events = (void *)regs_get_kernel_argument(regs, 1);
+	return 0;
+}
+
+/* The model spoils the first completion of a send. */
+static void break_one(void)
+{
+	EXPECT_EQ(recv(&a, 10, 0, 8), 0);
+	EXPECT_EQ(recv(&b, 10, 0, 8), 0);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT(&a, 1);
+}
+
+static void find_queue_of_events(void)
+{
+	struct kprobe probe = { .symbol_name = "queue_work_on", .pre_handler = note_queue };
+	int ret = register_kprobe(&probe);
+
+	EXPECT_EQ(ret, 0);
+	if (ret)
+		return;
+	of_events = NULL;
+	if (!both_init(IB_QPT_RC, 0)) {
+		break_one();
+		WAIT_FOR(&a, 10, IB_WC_WR_FLUSH_ERR);
+	}
+	both_exit();
+	unregister_kprobe(&probe);
+	EXPECT(of_events);
+}
+
+/*
+ * As many QPs as may be taken to ERR at once wait for an answer, which is one here, and none comes.
+ * Whoever finds that out must not have to wait for them.
+ */
+static void test_broken_and_unanswered(void)
+{
+	unsigned long until;
+	struct ib_wc wc;
+	bool polled;
+
+	find_queue_of_events();
+	if (!of_events)
+		return;
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	workqueue_set_max_active(of_events, 1);
+	break_one();
+	for (until = jiffies + 60 * HZ; !(polled = poll_any(&a, &wc)); msleep(20))
+		if (time_after(jiffies, until))
+			break;
+	EXPECT(polled);
+	/* or this would not come to an end either */
+	workqueue_set_max_active(of_events, WQ_DFL_ACTIVE);
+	if (polled)
+		EXPECT_EQ(wc.status, IB_WC_WR_FLUSH_ERR);
+out:
+	both_exit();
+}
+
+static bool all_flushed;
+
+static int note_flush(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	WRITE_ONCE(all_flushed, true);
+	return 0;
+}
+
+/* The adapter has answered. Now it dies of a command that may not sleep, and all queues are flushed. */
+static int die_first(struct kprobe *probe, struct pt_regs *regs)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), 20000);
+
+	if (regs_get_kernel_argument(regs, 1) != IB_QPS_RTS || READ_ONCE(all_flushed))
+		return 0;
+	EXPECT_EQ(PTR_ERR_OR_ZERO(new_ah(false)), -ETIMEDOUT);
+	while (!READ_ONCE(all_flushed) && ktime_before(ktime_get(), until)) {
+		touch_softlockup_watchdog();
+		cpu_relax();
+	}
+	return 0;
+}
+
+/* A queue is opened when the device has been stopped in between: what is posted is flushed. */
+static void test_opened_too_late(void)
+{
+	struct kprobe probe = { .symbol_name = "dvq_ionic:dion_work_state", .pre_handler = die_first };
+	struct kretprobe flush = {
+		.kp.symbol_name = "dvq_ionic:dion_work_flush_all",
+		.handler = note_flush,
+	};
+	int ret;
+
+	all_flushed = false;
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	EXPECT_EQ(to_state(a.qp, IB_QPS_RESET), 0);
+	ret = register_kretprobe(&flush);
+	EXPECT_EQ(ret, 0);
+	if (ret)
+		goto out;
+	ret = register_kprobe(&probe);
+	EXPECT_EQ(ret, 0);
+	if (!ret) {
+		EXPECT_EQ(to_init(a.qp), 0);
+		EXPECT_EQ(to_ready(a.qp, b.qp), 0);
+		EXPECT(all_flushed);
+		unregister_kprobe(&probe);
+		EXPECT_EQ(recv(&a, 1, 0, 8), 0);
+		EXPECT_EQ(send(&a, 2, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+		WAIT_FOR(&a, 2, IB_WC_WR_FLUSH_ERR);
+		WAIT_FOR(&a, 1, IB_WC_WR_FLUSH_ERR);
+	}
+	unregister_kretprobe(&flush);
+out:
+	both_exit();
+}
+
 /* ---- the files ----------------------------------------------------------------- */
 
 static const struct test {
@@ -1451,6 +1620,9 @@ static const struct test {
 	{ "event_of_a_cq_that_goes", test_event_of_a_cq_that_goes },
 	{ "unanswered", test_unanswered },
 	{ "unanswered_and_stopped_late", test_unanswered_and_stopped_late },
+	{ "refused_to_who_frees_memory", test_refused_to_who_frees_memory },
+	{ "broken_and_unanswered", test_broken_and_unanswered },
+	{ "opened_too_late", test_opened_too_late },
 };
 
 static int run_show(struct seq_file *file, void *unused)
