@@ -8,6 +8,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 
 need_adapter efa
+need_leave
 pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
 [ -e "/sys/bus/pci/drivers/dvq_efa/$pci" ] || skip_all "$self is not driven by dvq_efa"
 bridge=$(basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$pci")")")

@@ -10,6 +10,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/stock.sh"
 
 need_adapter ionic
+need_leave
 [ "$self" != "$peer" ] || skip_all 'needs two adapters: the peer is in another network namespace'
 modprobe rdma_ucm 2> /dev/null || skip_all 'no rdma_ucm: the kernel was built without it'
 pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")

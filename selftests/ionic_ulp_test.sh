@@ -9,6 +9,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 
 need_adapter ionic
+need_leave
 for module in nvmet_rdma nvme_rdma; do
 	modprobe $module 2> /dev/null || skip_all "no $module: the kernel was built without it"
 done

@@ -497,6 +497,7 @@ static void need_to_lose_it(void)
 		SKIP("needs dvq's driver: others may not come back");
 	if (peer == self)
 		SKIP("needs two adapters: one goes away");
+	need_leave();
 	pci_name(self, slot);
 	lab_hold(take_again, slot);
 }

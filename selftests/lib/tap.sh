@@ -90,6 +90,13 @@ model_present()
 	[ -n "${tap_port:-}" ]
 }
 
+# need_leave: for programs that may cut a machine off, or reset a bus. Modelled adapters are nobody's.
+need_leave()
+{
+	model_present || [ "${DVQ_DISRUPTIVE:-}" = yes ] ||
+		skip_all 'may cut this machine off from its network or reset its bus: DVQ_DISRUPTIVE=yes allows that'
+}
+
 # One process can have the channel open; children share this one.
 [ ! -c $port ] || exec {tap_port}<> $port
 
