@@ -42,6 +42,7 @@ help:
 ## make man              the manual pages
 ## make install          all of them and the manual pages, depmod, ldconfig; prefix= and DESTDIR= as usual (root)
 ## make uninstall        removes what make install has put there, of modules those for KDIR's kernel (root)
+## make install-programs the library and dvq of these, without modules; install-man, install-modprobe: the rest (root)
 ## make install-dkms     the modules' sources for DKMS, into /usr/src (root)
 ## make deb              Debian packages, into build/deb
 ##
