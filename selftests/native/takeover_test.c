@@ -1252,6 +1252,9 @@ TEST(arming)
 	CHECK_EQ(arm_bits(), 0xc0000004);
 	s.cq.ex.comp_events_completed = 3;
 	CHECK_EQ(arm_bits(), 0xe0000004);
+	/* nothing was taken since, but there is an entry, and of that there was an event */
+	info->events = 4;
+	CHECK_EQ(arm_bits(), 0x80000004);
 	end_scene();
 }
 
