@@ -413,6 +413,21 @@ static void need_mmap_test(void)
 	lab_hold(drop_module, path);
 }
 
+/* @pages that were mapped have @references each */
+static void expect_references(unsigned int pages, int references)
+{
+	FILE *in = fopen(MMAP_TEST "pages", "r");
+	unsigned int have = 0;
+	int least, most;
+
+	REQUIRE(in);
+	CHECK_EQ(fscanf(in, "%u %d %d", &have, &least, &most), 3);
+	fclose(in);
+	CHECK_EQ(have, pages);
+	CHECK_EQ(least, references);
+	CHECK_EQ(most, references);
+}
+
 /*
  * An mmap() has found the ring and is still at work while @destroy frees it: what it inserts from then on must not
  * be somebody else's. Only the entry that it holds keeps the pages here, as nothing maps them any more.
@@ -420,22 +435,12 @@ static void need_mmap_test(void)
 static void map_during_destroy(const struct raw *raw, uint64_t key, size_t bytes, int prot,
 			       int (*destroy)(const struct raw *raw, uint32_t handle), uint32_t handle)
 {
-	unsigned int pages;
-	int least, most;
-	FILE *in;
-
 	CHECK(sysfs_write(MMAP_TEST "hold", "1"));
 	CHECK(!munmap(map(raw, key, bytes, prot), bytes));
 	CHECK_EQ(destroy(raw, handle), 0);
-	in = fopen(MMAP_TEST "pages", "r");
-	REQUIRE(in);
-	CHECK_EQ(fscanf(in, "%u %d %d", &pages, &least, &most), 3);
-	fclose(in);
-	CHECK_EQ(pages, bytes / PAGE);
-	/* 0: free already; 2: they will never be */
-	CHECK_EQ(least, 1);
-	CHECK_EQ(most, 1);
+	expect_references(bytes / PAGE, 1);
 	CHECK(sysfs_write(MMAP_TEST "hold", "0"));
+	expect_references(bytes / PAGE, 0);
 }
 
 ADAPTER_TEST(ring_destroyed_while_it_is_mapped)

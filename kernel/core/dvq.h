@@ -222,8 +222,8 @@ struct dvq_ring {
 int dvq_ring_alloc(struct dvq_device *dev, struct dvq_ring *ring, size_t bytes,
 		   enum dma_data_direction dir);
 /*
- * Fine on a ring that was never allocated. Pages that a process still maps live on
- * until it unmaps them; the device must have let go of them.
+ * Fine on a ring that was never allocated. Pages that a process still maps, or is about
+ * to, live on until it unmaps them; the device must have let go of them.
  */
 void dvq_ring_free(struct dvq_device *dev, struct dvq_ring *ring);
 struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *ring,

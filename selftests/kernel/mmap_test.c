@@ -7,6 +7,7 @@
  *			it were still at work, and the pages that it inserts are remembered, not held
  *	cat pages	how many, and the least and greatest count of references of one
  *	echo 0 > hold	it lets go
+ *	cat pages	the same, of what it has left behind
  */
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -23,6 +24,7 @@ static pid_t watched;
 static struct rdma_user_mmap_entry *held;
 static struct page *pages[MAX_PAGES];
 static unsigned int num_pages;
+static int least, most;
 
 /* the last thing of an mmap(), be it done or not */
 static int before_put(struct kprobe *probe, struct pt_regs *regs)
@@ -60,12 +62,34 @@ static int watch(void)
 	return register_kprobes(probes, ARRAY_SIZE(probes));
 }
 
+static void count_references(void)
+{
+	unsigned int i;
+
+	least = INT_MAX;
+	most = 0;
+	for (i = 0; i < num_pages; i++) {
+		least = min(least, page_count(pages[i]));
+		most = max(most, page_count(pages[i]));
+	}
+}
+
 static void let_go(void)
 {
+	unsigned int i, kept = 0;
+
 	unregister_kprobes(probes, ARRAY_SIZE(probes));
+	/* Else they could be somebody else's by the time they are looked at. */
+	while (kept < num_pages && get_page_unless_zero(pages[kept]))
+		kept++;
 	if (held)
 		rdma_user_mmap_entry_put(held);
 	held = NULL;
+	count_references();
+	least--;
+	most--;
+	for (i = 0; i < kept; i++)
+		put_page(pages[i]);
 	/* or they cannot be registered again, or would not work */
 	put_probe.addr = NULL;
 	put_probe.flags = 0;
@@ -102,13 +126,8 @@ module_param_cb(hold, &hold_ops, NULL, 0600);
 
 static int get_pages_of_it(char *buffer, const struct kernel_param *param)
 {
-	int least = INT_MAX, most = 0;
-	unsigned int i;
-
-	for (i = 0; i < num_pages; i++) {
-		least = min(least, page_count(pages[i]));
-		most = max(most, page_count(pages[i]));
-	}
+	if (watching)
+		count_references();
 	return sysfs_emit(buffer, "%u %d %d\n", num_pages, least, most);
 }
 
