@@ -190,7 +190,8 @@ test_disconnect()
 	wait "$server_pid"
 	[ $? != 124 ] || fail 'the server has not heard that the client is gone'
 	server_pid=''
-	expect_output server 'DISCONNECT EVENT'
+	# the client's memory goes before its connection: a read that is under way may be what the server hears first
+	expect_output server 'DISCONNECT EVENT\|cq completion failed status 10'
 	soon 30 idle || fail 'something is left behind'
 }
 
