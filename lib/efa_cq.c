@@ -16,11 +16,12 @@ static int map_cq(int cmd_fd, const struct dvq_cq_info *info, void **ring, void 
 	*ring = NULL;
 	*db = NULL;
 	if (info->ring_key)
-		ret = dvq_map(cmd_fd, info->ring_key, info->ring_length, PROT_READ, ring);
+		ret = dvq_map_for(info->uid, cmd_fd, info->ring_key, info->ring_length, PROT_READ,
+				  ring);
 	if (!ret && info->db_key)
-		ret = dvq_map(cmd_fd, info->db_key, info->db_length, PROT_WRITE, db);
+		ret = dvq_map_for(info->uid, cmd_fd, info->db_key, info->db_length, PROT_WRITE, db);
 	if (ret && *ring)
-		dvq_unmap((uintptr_t)*ring, info->ring_length);
+		dvq_unmap_for(info->uid, (uintptr_t)*ring, info->ring_length);
 	return ret;
 }
 
@@ -63,8 +64,8 @@ DVQ_API void dvq_efa_cq_close(struct dvq_efa_cq *ring)
 {
 	if (!ring)
 		return;
-	dvq_unmap(ring->ring_map, ring->ring_map_length);
-	dvq_unmap(ring->db_map, ring->db_map_length);
+	dvq_unmap_for(ring->uid, ring->ring_map, ring->ring_map_length);
+	dvq_unmap_for(ring->uid, ring->db_map, ring->db_map_length);
 	ring->ring_map_length = 0;
 	ring->db_map_length = 0;
 }

@@ -8,15 +8,16 @@
 
 #define FIRST_SIZE	208	/* of struct dvq_efa_rq as first published */
 
-static int map_rq(int cmd_fd, const struct dvq_wq_info *wq, void **ring, void **db)
+static int map_rq(int cmd_fd, uint64_t uid, const struct dvq_wq_info *wq, void **ring, void **db)
 {
-	int ret = dvq_map(cmd_fd, wq->ring_key, wq->ring_length, PROT_READ | PROT_WRITE, ring);
+	int ret = dvq_map_for(uid, cmd_fd, wq->ring_key, wq->ring_length, PROT_READ | PROT_WRITE,
+			      ring);
 
 	if (ret)
 		return ret;
-	ret = dvq_map(cmd_fd, wq->db_key, wq->db_length, PROT_WRITE, db);
+	ret = dvq_map_for(uid, cmd_fd, wq->db_key, wq->db_length, PROT_WRITE, db);
 	if (ret)
-		dvq_unmap((uintptr_t)*ring, wq->ring_length);
+		dvq_unmap_for(uid, (uintptr_t)*ring, wq->ring_length);
 	return ret;
 }
 
@@ -54,7 +55,7 @@ DVQ_API int dvq_efa_rq_open(struct ibv_qp *qp, struct dvq_efa_rq *rq, uint32_t s
 	ret = dvq_efa_rq_fill(&new, &info, &wq, 0, 0);
 	if (ret)
 		return ret;
-	ret = map_rq(qp->context->cmd_fd, &wq, &ring, &db);
+	ret = map_rq(qp->context->cmd_fd, info.uid, &wq, &ring, &db);
 	if (ret)
 		return ret;
 	dvq_efa_rq_fill(&new, &info, &wq, (uintptr_t)ring + wq.ring_offset,
@@ -73,8 +74,8 @@ DVQ_API void dvq_efa_rq_close(struct dvq_efa_rq *rq)
 {
 	if (!rq)
 		return;
-	dvq_unmap(rq->ring_map, rq->ring_map_length);
-	dvq_unmap(rq->db_map, rq->db_map_length);
+	dvq_unmap_for(rq->uid, rq->ring_map, rq->ring_map_length);
+	dvq_unmap_for(rq->uid, rq->db_map, rq->db_map_length);
 	rq->ring_map_length = 0;
 	rq->db_map_length = 0;
 }

@@ -8,15 +8,15 @@
 
 #define FIRST_SIZE	248	/* of struct dvq_efa_sq as first published */
 
-static int map_sq(int cmd_fd, const struct dvq_wq_info *wq, void **ring, void **db)
+static int map_sq(int cmd_fd, uint64_t uid, const struct dvq_wq_info *wq, void **ring, void **db)
 {
-	int ret = dvq_map(cmd_fd, wq->ring_key, wq->ring_length, PROT_WRITE, ring);
+	int ret = dvq_map_for(uid, cmd_fd, wq->ring_key, wq->ring_length, PROT_WRITE, ring);
 
 	if (ret)
 		return ret;
-	ret = dvq_map(cmd_fd, wq->db_key, wq->db_length, PROT_WRITE, db);
+	ret = dvq_map_for(uid, cmd_fd, wq->db_key, wq->db_length, PROT_WRITE, db);
 	if (ret)
-		dvq_unmap((uintptr_t)*ring, wq->ring_length);
+		dvq_unmap_for(uid, (uintptr_t)*ring, wq->ring_length);
 	return ret;
 }
 
@@ -45,7 +45,7 @@ DVQ_API int dvq_efa_sq_open(struct ibv_qp *qp, struct dvq_efa_sq *sq, uint32_t s
 	ret = dvq_efa_sq_fill(&new, &info, &wq, 0, 0);
 	if (ret)
 		return ret;
-	ret = map_sq(qp->context->cmd_fd, &wq, &ring, &db);
+	ret = map_sq(qp->context->cmd_fd, info.uid, &wq, &ring, &db);
 	if (ret)
 		return ret;
 	dvq_efa_sq_fill(&new, &info, &wq, (uintptr_t)ring + wq.ring_offset,
@@ -60,8 +60,8 @@ DVQ_API void dvq_efa_sq_close(struct dvq_efa_sq *sq)
 {
 	if (!sq)
 		return;
-	dvq_unmap(sq->ring_map, sq->ring_map_length);
-	dvq_unmap(sq->db_map, sq->db_map_length);
+	dvq_unmap_for(sq->uid, sq->ring_map, sq->ring_map_length);
+	dvq_unmap_for(sq->uid, sq->db_map, sq->db_map_length);
 	sq->ring_map_length = 0;
 	sq->db_map_length = 0;
 }

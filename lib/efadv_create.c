@@ -460,6 +460,12 @@ static bool stand_in_is_unsolicited(struct efadv_cq *efadv_cq)
 static pthread_mutex_t stand_ins_lock = PTHREAD_MUTEX_INITIALIZER;	/* protects the list */
 static struct stand_in *stand_ins;
 
+void dvq_efadv_in_child(void)
+{
+	pthread_mutex_init(&stand_ins_lock, NULL);
+	stand_ins = NULL;
+}
+
 static struct stand_in *find_stand_in(struct efadv_cq *stock, bool has_unsolicited)
 {
 	struct stand_in *in;
@@ -484,6 +490,7 @@ static struct efadv_cq *stand_in_for(struct efadv_cq *stock, bool has_unsolicite
 	static __thread struct stand_in *last;
 
 	if (!last || last->stock != stock || last->has_unsolicited != has_unsolicited) {
+		dvq_see_process();
 		pthread_mutex_lock(&stand_ins_lock);
 		last = find_stand_in(stock, has_unsolicited);
 		pthread_mutex_unlock(&stand_ins_lock);

@@ -97,6 +97,9 @@ static inline bool dvq_tells_of_none(int error)
 #define DVQ_ANY_PIPELINE	(~(uint32_t)0)
 
 int dvq_ionic_query_device(struct ibv_context *context, struct dvq_device_info *info);
+/* forget what the parent had open, and who held a lock */
+void dvq_ionic_wq_in_child(void);
+void dvq_ionic_dv_in_child(void);
 /*
  * For the direct verbs, on rings that are open; ENOENT: no queue of the QP is. EINVAL: a
  * queue has express doorbells. EOPNOTSUPP: the other queue is not open.
@@ -111,7 +114,7 @@ int dvq_ionic_query_cq(struct ibv_cq *cq, uint32_t pipeline, struct dvq_cq_info 
 
 /* ---- process.c: children of fork() --------------------------------------------------- */
 
-/* Comes before a lock of mapping.c or takeover.c is taken; calls their *_in_child() once in a child. */
+/* Comes before a lock of the library is taken; calls all *_in_child() once in a child. */
 void dvq_see_process(void);
 
 /* ---- mapping.c: memory that the kernel gives by key --------------------------------- */
@@ -126,11 +129,20 @@ void dvq_mapping_in_child(void);
 void *dvq_maps_find(const char *maps, const char *path, uint64_t key, uint64_t length,
 		    const char **rest);
 
-/* a mapping of one's own, not inherited by fork() */
+/*
+ * A mapping of one's own, not inherited by fork(). What is not mapped, or not by this process,
+ * is not unmapped: another's memory may be there.
+ */
 int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address);
 void dvq_unmap(uint64_t address, uint64_t length);
+/* the same for an object, whose struct may be a copy that was closed, or a parent's */
+int dvq_map_for(uint64_t uid, int cmd_fd, uint64_t key, uint64_t length, int prot, void **address);
+void dvq_unmap_for(uint64_t uid, uint64_t address, uint64_t length);
 
-/* where the provider has a key mapped; NULL: nowhere */
+/*
+ * Where the provider has a key mapped; NULL: nowhere, or somebody else has it mapped as well,
+ * and which of them is the provider's cannot be seen.
+ */
 void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length);
 
 /* an open file, to be told from another one of the same number */
@@ -155,6 +167,9 @@ struct dvq_object {
  */
 int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
 	       void **address);
+/* The same for as long as the context is open, by the library in any case. */
+int dvq_borrow_page(struct ibv_context *context, uint64_t key, uint64_t length, int prot,
+		    void **address);
 /*
  * Unmaps what dvq_borrow() mapped for objects that are gone, and forgets those that were taken
  * over; every call begins with it.
@@ -235,6 +250,9 @@ struct efadv_cq *dvq_takeover_efadv_cq(struct ibv_cq_ex *cq);
 
 /* forgets the parent's queues */
 void dvq_takeover_in_child(void);
+/* forget who held a lock, and with it what may be half changed */
+void dvq_stock_in_child(void);
+void dvq_efadv_in_child(void);
 /* forgets what is gone; @all: also what no count of the kernel tells of */
 void dvq_takeover_reap(bool all);
 /* a function of the provider that made the context */

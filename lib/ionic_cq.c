@@ -45,7 +45,8 @@ DVQ_API int dvq_ionic_cq_open(struct ibv_cq *cq, struct dvq_ionic_cq *ring, uint
 		ret = fill(cq, &info, &new);
 	/* all doorbells of a context are in one page, and of one type in one place */
 	if (!ret)
-		ret = dvq_map(cq->context->cmd_fd, info.db_key, info.db_length, PROT_WRITE, &db);
+		ret = dvq_map_for(new.uid, cq->context->cmd_fd, info.db_key, info.db_length,
+				  PROT_WRITE, &db);
 	if (ret)
 		return ret;
 	new.doorbell = (uintptr_t)db + info.db_offset;
@@ -60,6 +61,6 @@ DVQ_API void dvq_ionic_cq_close(struct dvq_ionic_cq *ring)
 {
 	if (!ring)
 		return;
-	dvq_unmap(ring->db_map, ring->db_map_length);
+	dvq_unmap_for(ring->uid, ring->db_map, ring->db_map_length);
 	ring->db_map_length = 0;
 }

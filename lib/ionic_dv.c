@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <infiniband/ionic_dv.h>
 #include <hw/ionic_regs.h>
@@ -121,15 +122,22 @@ static int add_permission(struct ibv_pd *pd, enum dvq_wq_kind kind)
 	return dvq_pd_set_policy(pd, &policy, sizeof(policy));
 }
 
+/* protects what is between get and set: threads with a domain each share the PD's policy */
+static pthread_mutex_t permit_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void dvq_ionic_dv_in_child(void)
+{
+	pthread_mutex_init(&permit_lock, NULL);
+}
+
 static int permit(struct ibv_pd *pd, enum dvq_wq_kind kind)
 {
-	/* protects what is between get and set: threads with a domain each share the PD's policy */
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int ret;
 
-	pthread_mutex_lock(&lock);
+	dvq_see_process();
+	pthread_mutex_lock(&permit_lock);
 	ret = add_permission(pd, kind);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&permit_lock);
 	return ret;
 }
 
@@ -405,10 +413,13 @@ static int ask_probe(const struct probe *probe, struct ionic_dv_ctx *dvctx)
 		ret = dvq_ionic_query_cq(probe->cq, DVQ_ANY_PIPELINE, &cq);
 	if (ret)
 		return ret;
-	/* there for as long as the context lives, which a mapping of ours would not know */
-	page = dvq_provider_mapping(probe->cq->context->cmd_fd, cq.db_key, cq.db_length);
-	if (!page)
-		return dvq_refuse(EOPNOTSUPP, "the provider has no doorbells mapped");
+	/*
+	 * One of the library's own: all queues of a context share the page, and whoever posts by
+	 * himself has mapped it, too, and may take that away while others ring there.
+	 */
+	ret = dvq_borrow_page(probe->cq->context, cq.db_key, cq.db_length, PROT_WRITE, &page);
+	if (ret)
+		return ret;
 	*dvctx = (struct ionic_dv_ctx){
 		.db_page = page,
 		.db_ptr = page,

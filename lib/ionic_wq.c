@@ -14,19 +14,20 @@
 #define FIRST_SQ_SIZE	168	/* of the structs as first published */
 #define FIRST_RQ_SIZE	160
 
-static int map_wq(struct ibv_qp *qp, const struct dvq_wq_info *wq, void **cmb, void **db)
+static int map_wq(struct ibv_qp *qp, uint64_t uid, const struct dvq_wq_info *wq, void **cmb,
+		  void **db)
 {
 	const int fd = qp->context->cmd_fd;
 	int ret = 0;
 
 	*cmb = NULL;
 	if (wq->mem == DVQ_MEM_CMB)
-		ret = dvq_map(fd, wq->ring_key, wq->ring_length, PROT_WRITE, cmb);
+		ret = dvq_map_for(uid, fd, wq->ring_key, wq->ring_length, PROT_WRITE, cmb);
 	if (ret)
 		return ret;
-	ret = dvq_map(fd, wq->db_key, wq->db_length, PROT_WRITE, db);
+	ret = dvq_map_for(uid, fd, wq->db_key, wq->db_length, PROT_WRITE, db);
 	if (ret && *cmb)
-		dvq_unmap((uintptr_t)*cmb, wq->ring_length);
+		dvq_unmap_for(uid, (uintptr_t)*cmb, wq->ring_length);
 	return ret;
 }
 
@@ -52,11 +53,16 @@ static void note_maps(struct dvq_ionic_wq *wq, const struct dvq_wq_info *record,
 
 /* ---- open rings ----------------------------------------------------------------------- */
 
-/* where the struct of a ring was when it was opened */
+/*
+ * Where the struct of a ring was when it was opened. A ring may be open twice for a while: opened
+ * again after a RESET before the old one is closed. The newer one is then found first, and a
+ * doorbell's mapping tells which of the two is closed.
+ */
 struct open_ring {
 	struct open_ring *next;
 	struct dvq_ionic_wq *wq;
 	uint64_t uid;
+	uint64_t db_map;
 	bool receive;
 };
 
@@ -64,14 +70,28 @@ struct open_ring {
 static pthread_mutex_t rings_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct open_ring *rings;
 
+void dvq_ionic_wq_in_child(void)
+{
+	pthread_mutex_init(&rings_lock, NULL);
+	rings = NULL;
+}
+
+static void lock_rings(void)
+{
+	dvq_see_process();
+	pthread_mutex_lock(&rings_lock);
+}
+
 static int note_ring(struct dvq_ionic_wq *wq)
 {
 	struct open_ring *ring = malloc(sizeof(*ring));
 
 	if (!ring)
 		return dvq_refuse(ENOMEM, "no memory");
-	*ring = (struct open_ring){ .wq = wq, .uid = wq->uid, .receive = wq->reqs.receive };
-	pthread_mutex_lock(&rings_lock);
+	*ring = (struct open_ring){
+		.wq = wq, .uid = wq->uid, .db_map = wq->db_map, .receive = wq->reqs.receive,
+	};
+	lock_rings();
 	ring->next = rings;
 	rings = ring;
 	pthread_mutex_unlock(&rings_lock);
@@ -92,8 +112,11 @@ static void forget_ring(const struct dvq_ionic_wq *wq)
 {
 	struct open_ring **at, *ring;
 
-	pthread_mutex_lock(&rings_lock);
-	at = find_ring(wq->uid, wq->reqs.receive);
+	lock_rings();
+	at = &rings;
+	while (*at && ((*at)->uid != wq->uid || (*at)->receive != wq->reqs.receive ||
+		       (*at)->db_map != wq->db_map))
+		at = &(*at)->next;
 	ring = *at;
 	if (ring)
 		*at = ring->next;
@@ -122,7 +145,7 @@ int dvq_ionic_open_set_gda(uint64_t uid, bool enable_send, bool enable_receive)
 	const struct open_ring *send, *receive;
 	int ret = ENOENT;
 
-	pthread_mutex_lock(&rings_lock);
+	lock_rings();
 	send = *find_ring(uid, false);
 	receive = *find_ring(uid, true);
 	if (send || receive)
@@ -135,7 +158,7 @@ int dvq_ionic_open_db_data(uint64_t uid, bool receive, uint64_t *data)
 {
 	const struct open_ring *ring;
 
-	pthread_mutex_lock(&rings_lock);
+	lock_rings();
 	ring = *find_ring(uid, receive);
 	if (ring)
 		*data = dvq_ionic_wq_db_data(ring->wq);
@@ -167,8 +190,8 @@ static int check_ring(const struct ibv_qp *qp, const struct dvq_ionic_wq *wq)
 
 static void unmap_wq(struct dvq_ionic_wq *wq)
 {
-	dvq_unmap(wq->cmb_map, wq->cmb_map_length);
-	dvq_unmap(wq->db_map, wq->db_map_length);
+	dvq_unmap_for(wq->uid, wq->cmb_map, wq->cmb_map_length);
+	dvq_unmap_for(wq->uid, wq->db_map, wq->db_map_length);
 	wq->cmb_map_length = 0;
 	wq->db_map_length = 0;
 }
@@ -210,7 +233,7 @@ DVQ_API int dvq_ionic_sq_open(struct ibv_qp *qp, struct dvq_ionic_sq *sq, uint32
 	if (!ret)
 		ret = dvq_ionic_sq_fill(&new, &info, &wq, device.wqe_version, &none);
 	if (!ret)
-		ret = map_wq(qp, &wq, &cmb, &db);
+		ret = map_wq(qp, info.uid, &wq, &cmb, &db);
 	if (ret)
 		return ret;
 	at = places(qp, &wq, cmb, db);
@@ -245,7 +268,7 @@ DVQ_API int dvq_ionic_rq_open(struct ibv_qp *qp, struct dvq_ionic_rq *rq, uint32
 	if (!ret)
 		ret = dvq_ionic_rq_fill(&new, &info, &wq, &none);
 	if (!ret)
-		ret = map_wq(qp, &wq, &cmb, &db);
+		ret = map_wq(qp, info.uid, &wq, &cmb, &db);
 	if (ret)
 		return ret;
 	at = places(qp, &wq, cmb, db);

@@ -6,7 +6,8 @@
  * direct-verbs calls that return an address have no close; they borrow: where the
  * provider has the key mapped, its mapping is named, which lives as long as the object.
  * Keys are unique among the open contexts of a device, so offset and file are enough to
- * find it. Where the provider has none, the library maps, notes whose it is, and unmaps
+ * find it. Where the provider has none, or the program has mapped the key too and could
+ * take its mapping for the provider's away, the library maps, notes whose it is, and unmaps
  * once the kernel does not know the object any more.
  */
 #include <errno.h>
@@ -27,6 +28,7 @@ struct own {
 	struct own *next;
 	uint64_t address;
 	uint64_t length;
+	uint64_t uid;	/* whose it is; 0: no object's */
 };
 
 /* protects the list, and that what is in it is mapped */
@@ -60,13 +62,14 @@ static int map_own(int cmd_fd, uint64_t key, uint64_t length, int prot, struct o
 	return 0;
 }
 
-int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
+int dvq_map_for(uint64_t uid, int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
 {
 	struct own *own = calloc(1, sizeof(*own));
 	int ret;
 
 	if (!own)
 		return dvq_refuse(ENOMEM, "no memory");
+	own->uid = uid;
 	lock_own();
 	ret = map_own(cmd_fd, key, length, prot, own);
 	pthread_mutex_unlock(&own_lock);
@@ -77,11 +80,16 @@ int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
 	return ret;
 }
 
-static struct own **find_own(uint64_t address)
+int dvq_map(int cmd_fd, uint64_t key, uint64_t length, int prot, void **address)
+{
+	return dvq_map_for(0, cmd_fd, key, length, prot, address);
+}
+
+static struct own **find_own(uint64_t uid, uint64_t address)
 {
 	struct own **at = &owns;
 
-	while (*at && (*at)->address != address)
+	while (*at && ((*at)->address != address || (*at)->uid != uid))
 		at = &(*at)->next;
 	return at;
 }
@@ -97,14 +105,14 @@ static bool is_own(uint64_t address)
 	return false;
 }
 
-void dvq_unmap(uint64_t address, uint64_t length)
+void dvq_unmap_for(uint64_t uid, uint64_t address, uint64_t length)
 {
 	struct own **at, *own;
 
 	if (!length)
 		return;
 	lock_own();
-	at = find_own(address);
+	at = find_own(uid, address);
 	own = *at;
 	if (own) {
 		*at = own->next;
@@ -112,6 +120,11 @@ void dvq_unmap(uint64_t address, uint64_t length)
 	}
 	pthread_mutex_unlock(&own_lock);
 	free(own);
+}
+
+void dvq_unmap(uint64_t address, uint64_t length)
+{
+	dvq_unmap_for(0, address, length);
 }
 
 /* ---- the provider's mappings ---------------------------------------------------------- */
@@ -182,11 +195,25 @@ static char *read_maps(void)
 	return text;
 }
 
+/* the only one that is not of the library's own; NULL: none, or more than one */
+static void *find_only(const char *maps, const char *path, uint64_t key, uint64_t length)
+{
+	void *only = NULL, *found;
+
+	while ((found = dvq_maps_find(maps, path, key, length, &maps))) {
+		if (is_own((uintptr_t)found))
+			continue;
+		if (only)
+			return NULL;
+		only = found;
+	}
+	return only;
+}
+
 void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 {
 	char link[64], path[PATH_MAX];
 	void *found = NULL;
-	const char *text, *rest;
 	ssize_t n;
 	char *maps;
 
@@ -197,11 +224,8 @@ void *dvq_provider_mapping(int cmd_fd, uint64_t key, uint64_t length)
 	path[n] = '\0';
 	lock_own();
 	maps = read_maps();
-	for (text = maps; text; text = rest) {
-		found = dvq_maps_find(text, path, key, length, &rest);
-		if (!found || !is_own((uintptr_t)found))
-			break;
-	}
+	if (maps)
+		found = find_only(maps, path, key, length);
 	pthread_mutex_unlock(&own_lock);
 	free(maps);
 	return found;
@@ -231,7 +255,7 @@ struct loan {
 	uint64_t length;
 	uint64_t key;
 	int prot;
-	/* whose it is: an object of a file */
+	/* whose it is: an object of a file; 0: the file's own */
 	struct dvq_file file;
 	uint64_t uid;
 };
@@ -254,6 +278,21 @@ static void lock_loans(void)
 	pthread_mutex_lock(&lock);
 }
 
+/*
+ * Another open file of the same device looks the same. But a mapping keeps the context that it
+ * is of, and keys are unique among those: no other one gives this key, EINVAL.
+ */
+static bool gives_key(const struct loan *loan)
+{
+	void *at = mmap(NULL, loan->length, loan->prot, MAP_SHARED, loan->file.fd,
+			(off_t)loan->key);
+
+	if (at == MAP_FAILED)
+		return errno != EINVAL && errno != EACCES;
+	munmap(at, loan->length);
+	return true;
+}
+
 static bool is_alive(const struct loan *loan)
 {
 	uint8_t alive;
@@ -261,6 +300,8 @@ static bool is_alive(const struct loan *loan)
 
 	if (!dvq_file_is_same(&loan->file))
 		return false;
+	if (!loan->uid)
+		return gives_key(loan);
 	ret = dvq_query_uids(loan->file.fd, &loan->uid, 1, &alive);
 	return ret ? !dvq_tells_of_none(ret) : alive;
 }
@@ -326,24 +367,40 @@ static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t leng
 	return 0;
 }
 
+static int lend_own(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
+		    void **address)
+{
+	struct loan *loan = find_loan(object, key, length, prot);
+	int ret = loan ? 0 : new_loan(object, key, length, prot, &loan);
+
+	if (!ret)
+		*address = loan->address;
+	return ret;
+}
+
 int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
 	       void **address)
 {
-	struct loan *loan;
 	int ret = 0;
 
 	lock_loans();
-	loan = find_loan(object, key, length, prot);
-	if (loan) {
-		*address = loan->address;
-	} else {
-		*address = dvq_provider_mapping(object->context->cmd_fd, key, length);
-		if (!*address) {
-			ret = new_loan(object, key, length, prot, &loan);
-			if (!ret)
-				*address = loan->address;
-		}
-	}
+	/* one that was lent is lent again, whatever else there is by now */
+	*address = find_loan(object, key, length, prot) ? NULL :
+		   dvq_provider_mapping(object->context->cmd_fd, key, length);
+	if (!*address)
+		ret = lend_own(object, key, length, prot, address);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+int dvq_borrow_page(struct ibv_context *context, uint64_t key, uint64_t length, int prot,
+		    void **address)
+{
+	const struct dvq_object file = { .context = context };
+	int ret;
+
+	lock_loans();
+	ret = lend_own(&file, key, length, prot, address);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }

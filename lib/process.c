@@ -53,6 +53,10 @@ void dvq_see_process(void)
 					__ATOMIC_RELAXED)) {
 		dvq_mapping_in_child();
 		dvq_takeover_in_child();
+		dvq_ionic_wq_in_child();
+		dvq_ionic_dv_in_child();
+		dvq_stock_in_child();
+		dvq_efadv_in_child();
 		__atomic_store_n(seen, SEEN, __ATOMIC_RELEASE);
 	}
 	/* another thread of the child is at it */

@@ -28,6 +28,12 @@ struct entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *entries;
 
+void dvq_stock_in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	entries = NULL;
+}
+
 /* The number behind the last two dots: "libefa.so.1.7.65.0" is release 65. */
 unsigned int dvq_stock_release(const char *file)
 {
@@ -145,6 +151,7 @@ static const struct dvq_stock *look_up(struct ibv_context *context)
 
 	if (!handle)
 		return NULL;
+	dvq_see_process();
 	pthread_mutex_lock(&lock);
 	entry = find_entry(handle);
 	pthread_mutex_unlock(&lock);

@@ -685,6 +685,63 @@ IONIC_TEST(question_for_doorbells_leaves_nothing)
 	CHECK_EQ(cmb_free(), before);
 }
 
+/* what is mapped at a page, as an offset of the device's file; 0: nothing */
+static uint64_t key_at(const void *page)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset;
+	uint64_t key = 0;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
+		    (uintptr_t)page >= start && (uintptr_t)page < end && strstr(line, "uverbs"))
+			key = offset + ((uintptr_t)page - start);
+	if (maps)
+		fclose(maps);
+	return key;
+}
+
+/* the doorbells of a context that is opened here, and what the kernel says of their key */
+static struct ibv_context *open_doorbells(struct ionic_dv_ctx *dvctx, uint64_t *key)
+{
+	struct ibv_context *context = ibv_open_device(self->context->device);
+	struct dvq_cq_info info;
+	struct ibv_cq *cq;
+
+	REQUIRE(context);
+	CHECK_EQ(ionic_dv_get_ctx(dvctx, context), 0);
+	cq = ibv_create_cq(context, 16, NULL, NULL, 0);
+	REQUIRE(cq && !dvq_cq_query(cq, &info, sizeof(info)));
+	*key = info.db_key;
+	ibv_destroy_cq(cq);
+	return context;
+}
+
+/* the next context has the file's number, but not the page of the one before */
+IONIC_TEST(doorbells_are_those_of_the_open_context)
+{
+	struct ionic_dv_ctx first, second, again;
+	uint64_t first_key, second_key;
+	struct ibv_context *context;
+	int fd;
+
+	need_dvq();
+	context = open_doorbells(&first, &first_key);
+	CHECK_EQ(key_at(first.db_page), first_key);
+	fd = context->cmd_fd;
+	ibv_close_device(context);
+	context = open_doorbells(&second, &second_key);
+	CHECK_EQ(context->cmd_fd, fd);
+	CHECK(first_key != second_key);
+	CHECK_EQ(key_at(second.db_page), second_key);
+	CHECK_EQ(ionic_dv_get_ctx(&again, context), 0);
+	CHECK(again.db_page == second.db_page);
+	ibv_close_device(context);
+	CHECK_EQ(ionic_dv_get_ctx(NULL, NULL), EINVAL);
+	CHECK_EQ(key_at(second.db_page), 0);
+}
+
 IONIC_TEST(calls_that_the_stock_library_has_not)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };

@@ -120,7 +120,7 @@ int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, uint32_t 
  * RESET close it and open it again while it is there. What the verbs did with a send queue cannot be seen
  * from outside, so it is on the caller not to open a used one.
  *
- * The mappings are not inherited by fork().
+ * The mappings are not inherited by fork(); to close the struct in a child does nothing.
  *
  * Return: 0; EINVAL if the QP has no send queue; the errno of the mapping.
  */
@@ -225,8 +225,8 @@ int dvq_efa_is_taken_over(struct ibv_qp *qp);
  * and when the QP goes through RESET close it and open it again while it is
  * there.
  *
- * The mappings are not inherited by fork(). The ring in host memory is the provider's and
- * goes with the QP.
+ * The mappings are not inherited by fork(); to close the struct in a child does nothing. The
+ * ring in host memory is the provider's and goes with the QP.
  *
  * Return: 0; EINVAL if the QP has no send queue; EBUSY if it was posted to since the QP left
  * RESET; EOPNOTSUPP if the process does not see its memory; the errno of the mapping.

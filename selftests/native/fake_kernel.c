@@ -254,6 +254,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	hdr = va_arg(args, struct ib_uverbs_ioctl_hdr *);
 	va_end(args);
+	if (fake_kernel.hook)
+		fake_kernel.hook();
 	ret = request == RDMA_VERBS_IOCTL ? method(hdr) : ENOTTY;
 	fake_kernel.calls++;
 	fake_kernel.object = hdr->object_id;

@@ -58,6 +58,7 @@ struct fake_kernel {
 	unsigned int failures;	/* and so many times only; 0: always */
 	unsigned int calls;
 	unsigned int held;	/* calls about a QP or CQ by handle: nobody could have destroyed it meanwhile */
+	void (*hook)(void);	/* every call comes by here, before anything else; NULL: not */
 	/* the last call as it came */
 	uint16_t object, method;
 	uint32_t lengths;	/* of its attributes, added up */

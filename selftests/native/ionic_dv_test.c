@@ -6,6 +6,8 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 #include "fake_kernel.h"
 #include "internal.h"
@@ -359,6 +361,116 @@ TEST(records_answer_on_dvqs_devices)
 	fake_kernel.qps[1].rq.user_addr = 0;
 	CHECK_EQ(ionic_dv_get_qp(&dvqp, &qp), EOPNOTSUPP);
 	CHECK_EQ(ionic_log->calls, 0);
+	fake_close(context);
+}
+
+/* ---- doorbells ---------------------------------------------------------------------- */
+
+/* the verbs, which the library makes its questions with; objects are those at handle 1 */
+static int probes;
+static bool no_room;
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+
+	*pd = pd_of(context);
+	probes++;
+	return pd;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)cqe, (void)cq_context, (void)channel, (void)vector;
+	*cq = cq_of(context);
+	probes++;
+	return cq;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *qp;
+
+	(void)attr;
+	errno = ENOSPC;
+	if (no_room)
+		return NULL;
+	qp = calloc(1, sizeof(*qp));
+	*qp = qp_of(pd->context);
+	probes++;
+	return qp;
+}
+
+static int drop(void *object)
+{
+	free(object);
+	probes--;
+	return 0;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	return drop(pd);
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	return drop(cq);
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	return drop(qp);
+}
+
+static void *map_page(struct ibv_context *context)
+{
+	return mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, context->cmd_fd, 0x4000);
+}
+
+/* provider and posters have the page mapped as well, before or after; what was told stays */
+TEST(doorbells_are_told_at_a_page_that_nobody_else_unmaps)
+{
+	struct ibv_context *context = open_with(FAKE_IONIC, "65");
+	void *provider = map_page(context), *before = map_page(context), *after;
+	struct ionic_dv_ctx dvctx, again;
+
+	CHECK_EQ(ionic_dv_get_ctx(&dvctx, context), 0);
+	after = map_page(context);
+	CHECK(dvctx.db_page != provider && dvctx.db_page != before && dvctx.db_page != after);
+	CHECK((void *)dvctx.db_ptr == dvctx.db_page);
+	CHECK_EQ(dvctx.sq_qtype, 3);
+	CHECK_EQ(dvctx.rq_qtype, 4);
+	CHECK_EQ(dvctx.cq_qtype, 5);
+	munmap(before, 0x1000);
+	munmap(after, 0x1000);
+	munmap(provider, 0x1000);
+	CHECK_EQ(ionic_dv_get_ctx(&again, context), 0);
+	CHECK(again.db_page == dvctx.db_page);
+	*(volatile uint64_t *)&dvctx.db_ptr[dvctx.sq_qtype] = 1;
+	CHECK_EQ(fake_mappings(), 1);
+	CHECK_EQ(probes, 0);
+	fake_close(context);
+	CHECK_EQ(ionic_dv_get_ctx(NULL, NULL), EINVAL);
+	CHECK_EQ(fake_mappings(), 0);
+}
+
+TEST(doorbells_that_cannot_be_asked_for)
+{
+	struct ibv_context *context = open_with(FAKE_IONIC, "65");
+	struct ionic_dv_ctx dvctx;
+
+	no_room = true;
+	CHECK_EQ(ionic_dv_get_ctx(&dvctx, context), ENOSPC);
+	no_room = false;
+	fake_kernel.cqs[1].info.db_key = 0x123;	/* not a page */
+	CHECK_EQ(ionic_dv_get_ctx(&dvctx, context), EINVAL);
+	CHECK_CONTAINS(dvq_reason(), "cannot map");
+	CHECK_EQ(probes, 0);
+	CHECK_EQ(fake_mappings(), 0);
 	fake_close(context);
 }
 

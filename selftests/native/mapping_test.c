@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Finding the provider's mappings, and the life of the library's own. */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -330,6 +334,317 @@ TEST(mapping_that_cannot_be_is_an_error_and_leaves_none)
 	CHECK_EQ(dvq_efa_sq_open(&qp, &ring, sizeof(ring)), EINVAL);
 	CHECK_CONTAINS(dvq_reason(), "cannot map");
 	/* the ring's was made, and goes with the QP */
+	fake_kernel.qps[1].exists = false;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+/* ---- who has a key mapped beside the provider ------------------------------------------- */
+
+/* dvq_poster(7) has posters map keys themselves; theirs may go before the queue does */
+TEST(mapping_of_a_poster_is_not_named)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	const struct dvq_object qp = { .context = context, .uid = 101 };
+	const int fd = context->cmd_fd;
+	void *provider, *poster, *lent;
+
+	provider = mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, fd, 0x14000);
+	poster = mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, fd, 0x14000);
+	CHECK(!dvq_provider_mapping(fd, 0x14000, 0x1000));
+	CHECK_EQ(dvq_borrow(&qp, 0x14000, 0x1000, PROT_WRITE, &lent), 0);
+	CHECK(lent != provider && lent != poster);
+	munmap(poster, 0x1000);
+	*(volatile char *)lent = 1;
+	/* lent again, although the provider's is the only one now */
+	CHECK(dvq_provider_mapping(fd, 0x14000, 0x1000) == provider);
+	CHECK_EQ(dvq_borrow(&qp, 0x14000, 0x1000, PROT_WRITE, &poster), 0);
+	CHECK(poster == lent);
+	munmap(provider, 0x1000);
+	fake_kernel.qps[1].exists = false;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+TEST(page_of_a_context_is_the_librarys_own)
+{
+	struct ibv_context *context = fake_open(FAKE_IONIC);
+	void *provider, *page, *again;
+
+	provider = mmap(NULL, 0x1000, PROT_WRITE, MAP_SHARED, context->cmd_fd, 0x4000);
+	CHECK_EQ(dvq_borrow_page(context, 0x4000, 0x1000, PROT_WRITE, &page), 0);
+	CHECK(page != provider);
+	munmap(provider, 0x1000);
+	dvq_borrow_reap();
+	CHECK_EQ(dvq_borrow_page(context, 0x4000, 0x1000, PROT_WRITE, &again), 0);
+	CHECK(again == page);
+	*(volatile char *)page = 1;
+	/* no object has to be there for it; a device that is gone says nothing */
+	fake_kernel.qps[1].exists = fake_kernel.cqs[1].exists = false;
+	fake_kernel.error = EIO;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 1);
+	fake_close(context);
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+}
+
+/* the number of a closed file is another one's of the same device, which has other keys */
+TEST(page_of_a_context_goes_when_another_has_its_number)
+{
+	struct ibv_context *context = fake_open(FAKE_IONIC);
+	const int fd = context->cmd_fd;
+	char path[64];
+	void *page;
+	int other;
+
+	CHECK_EQ(dvq_borrow_page(context, 0x4000, 0x1000, PROT_WRITE, &page), 0);
+	/* as good as that: it looks the same and does not give the key */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	other = open(path, O_RDONLY);
+	REQUIRE(other >= 0 && dup2(other, fd) == fd);
+	close(other);
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+/* ---- whose a mapping is ------------------------------------------------------------------- */
+
+/* a copy that was closed, and at its address what another object has got since */
+TEST(mapping_of_another_object_stays)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	void *at;
+
+	CHECK_EQ(dvq_map_for(102, context->cmd_fd, 0x10000, 0x1000, PROT_WRITE, &at), 0);
+	dvq_unmap_for(101, (uintptr_t)at, 0x1000);
+	dvq_unmap((uintptr_t)at, 0x1000);
+	CHECK_EQ(fake_mappings(), 1);
+	*(volatile char *)at = 1;
+	dvq_unmap_for(102, (uintptr_t)at, 0x1000);
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+/* ---- fork() --------------------------------------------------------------------------------- */
+
+/* 0: the child came to its end and was content; it writes where it has lost memory, or waits forever */
+static int run_child(void (*child)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		tap.failures = 0;
+		alarm(60);
+		child();
+		fflush(stdout);
+		_exit(tap.failures != 0);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* the child's own memory in the place of what it did not get from its parent */
+static volatile char *fill_hole(uint64_t address, uint64_t length)
+{
+	void *at = mmap((void *)(uintptr_t)address, length, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	CHECK_EQ((uintptr_t)at, address);
+	if (at == MAP_FAILED)
+		_exit(3);
+	*(volatile char *)at = 1;
+	return at;
+}
+
+static struct {
+	struct dvq_efa_sq sq;
+	struct dvq_efa_rq rq;
+	struct dvq_efa_cq cq;
+	struct dvq_ionic_sq ionic_sq;
+	struct dvq_ionic_rq ionic_rq;
+	struct dvq_ionic_cq ionic_cq;
+	struct efadv_wq_attr lent;
+} inherited;
+
+static void close_efa(void)
+{
+	const struct { uint64_t address, length; } mapped[] = {
+		{ inherited.sq.ring_map, inherited.sq.ring_map_length },
+		{ inherited.sq.db_map, inherited.sq.db_map_length },
+		{ inherited.rq.ring_map, inherited.rq.ring_map_length },
+		{ inherited.rq.db_map, inherited.rq.db_map_length },
+		{ inherited.cq.ring_map, inherited.cq.ring_map_length },
+		{ inherited.cq.db_map, inherited.cq.db_map_length },
+	};
+
+	for (int i = 0; i < 6; i++)
+		fill_hole(mapped[i].address, mapped[i].length);
+	dvq_efa_sq_close(&inherited.sq);
+	dvq_efa_rq_close(&inherited.rq);
+	dvq_efa_cq_close(&inherited.cq);
+	for (int i = 0; i < 6; i++)
+		*(volatile char *)(uintptr_t)mapped[i].address = 2;
+}
+
+static void close_ionic(void)
+{
+	const struct { uint64_t address, length; } mapped[] = {
+		{ inherited.ionic_sq.wq.cmb_map, inherited.ionic_sq.wq.cmb_map_length },
+		{ inherited.ionic_sq.wq.db_map, inherited.ionic_sq.wq.db_map_length },
+		{ inherited.ionic_rq.wq.db_map, inherited.ionic_rq.wq.db_map_length },
+		{ inherited.ionic_cq.db_map, inherited.ionic_cq.db_map_length },
+	};
+
+	for (int i = 0; i < 4; i++)
+		fill_hole(mapped[i].address, mapped[i].length);
+	dvq_ionic_sq_close(&inherited.ionic_sq);
+	dvq_ionic_rq_close(&inherited.ionic_rq);
+	dvq_ionic_cq_close(&inherited.ionic_cq);
+	for (int i = 0; i < 4; i++)
+		*(volatile char *)(uintptr_t)mapped[i].address = 2;
+}
+
+TEST(f15_child_that_closes_keeps_its_own_memory)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_cq cq = { .context = context, .handle = 1 };
+	struct ibv_qp qp = qp_of(context);
+
+	REQUIRE(!dvq_efa_sq_open(&qp, &inherited.sq, sizeof(inherited.sq)));
+	REQUIRE(!dvq_efa_rq_open(&qp, &inherited.rq, sizeof(inherited.rq)));
+	REQUIRE(!dvq_efa_cq_open(&cq, &inherited.cq, sizeof(inherited.cq)));
+	CHECK_EQ(run_child(close_efa), 0);
+	/* the parent's are there, and go with its own close */
+	*(volatile char *)(uintptr_t)inherited.sq.ring_map = 1;
+	dvq_efa_sq_close(&inherited.sq);
+	dvq_efa_rq_close(&inherited.rq);
+	dvq_efa_cq_close(&inherited.cq);
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+
+	context = fake_open(FAKE_IONIC);
+	cq.context = qp.context = context;
+	REQUIRE(!dvq_ionic_sq_open(&qp, &inherited.ionic_sq, sizeof(inherited.ionic_sq)));
+	REQUIRE(!dvq_ionic_rq_open(&qp, &inherited.ionic_rq, sizeof(inherited.ionic_rq)));
+	REQUIRE(!dvq_ionic_cq_open(&cq, &inherited.ionic_cq, sizeof(inherited.ionic_cq)));
+	CHECK_EQ(run_child(close_ionic), 0);
+	dvq_ionic_sq_close(&inherited.ionic_sq);
+	dvq_ionic_rq_close(&inherited.ionic_rq);
+	dvq_ionic_cq_close(&inherited.ionic_cq);
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+static void reap_lent(void)
+{
+	volatile char *ring = fill_hole((uintptr_t)inherited.lent.buffer & ~0xfffull, 0x2000);
+	volatile char *db = fill_hole((uintptr_t)inherited.lent.doorbell & ~0xfffull, 0x1000);
+
+	/* the parent has destroyed the QP, which the file tells the child as well */
+	fake_kernel.qps[1].exists = false;
+	CHECK_EQ(efadv_query_device(NULL, NULL, 0), EINVAL);
+	*ring = *db = 2;
+}
+
+TEST(f15_child_that_reaps_keeps_its_own_memory)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_qp qp = qp_of(context);
+	struct efadv_wq_attr rq;
+
+	REQUIRE(!efadv_query_qp_wqs(&qp, &inherited.lent, &rq, sizeof(rq)));
+	CHECK_EQ(run_child(reap_lent), 0);
+	/* the parent's are there, and go with the QP */
+	CHECK_EQ(fake_mappings(), 4);
+	*(volatile char *)inherited.lent.buffer = 1;
+	fake_kernel.qps[1].exists = false;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+static struct ibv_context *childs_context;
+
+/* a mapping and a loan of its own */
+static void have_own(void)
+{
+	struct ibv_qp qp = qp_of(childs_context);
+	struct efadv_wq_attr sq, rq;
+	struct dvq_efa_sq ring;
+
+	CHECK_EQ(fake_mappings(), 0);
+	CHECK_EQ(dvq_efa_sq_open(&qp, &ring, sizeof(ring)), 0);
+	CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), 0);
+	*(volatile char *)sq.buffer = 1;
+	dvq_efa_sq_close(&ring);
+	*(volatile char *)sq.buffer = 2;
+	fake_kernel.qps[1].exists = false;
+	dvq_borrow_reap();
+	CHECK_EQ(fake_mappings(), 0);
+}
+
+TEST(f15_child_has_mappings_of_its_own)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_qp qp = qp_of(context);
+	struct efadv_wq_attr sq, rq;
+
+	childs_context = context;
+	REQUIRE(!efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(rq)));
+	CHECK_EQ(run_child(have_own), 0);
+	fake_kernel.qps[1].exists = false;
+	dvq_borrow_reap();
+	fake_close(context);
+}
+
+static sem_t inside, go_on;
+
+static void wait_inside(void)
+{
+	sem_post(&inside);
+	sem_wait(&go_on);
+}
+
+static void *reap_slowly(void *arg)
+{
+	(void)arg;
+	dvq_borrow_reap();
+	return NULL;
+}
+
+static void do_all(void)
+{
+	fake_kernel.hook = NULL;
+	dvq_borrow_reap();
+	have_own();
+}
+
+/* the lock is held by a thread that the child does not have */
+TEST(f15_child_does_not_wait_for_a_thread_of_its_parent)
+{
+	struct ibv_context *context = fake_open(FAKE_DVQ);
+	struct ibv_qp qp = qp_of(context);
+	struct efadv_wq_attr sq, rq;
+	pthread_t thread;
+
+	childs_context = context;
+	REQUIRE(!efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(rq)));
+	sem_init(&inside, 0, 0);
+	sem_init(&go_on, 0, 0);
+	fake_kernel.hook = wait_inside;
+	REQUIRE(!pthread_create(&thread, NULL, reap_slowly, NULL));
+	sem_wait(&inside);
+	CHECK_EQ(run_child(do_all), 0);
+	fake_kernel.hook = NULL;
+	sem_post(&go_on);
+	pthread_join(thread, NULL);
 	fake_kernel.qps[1].exists = false;
 	dvq_borrow_reap();
 	CHECK_EQ(fake_mappings(), 0);
