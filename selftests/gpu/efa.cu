@@ -3,7 +3,7 @@
  * A GPU that sends over EFA by itself: the host's part. It has a QP in RTS and the QP's send CQ, made by
  * the verbs with nothing special, and from here on touches neither until the GPU is done.
  *
- *	nvcc -std=c++17 $(pkg-config --cflags --libs libdvq) -libverbs efa.cu ...
+ *	nvcc -std=c++17 $(pkg-config --cflags dvq) efa.cu ... $(pkg-config --libs dvq)
  *
  * The adapter must be able to reach the buffers: registered memory of the host, or of the GPU by
  * ibv_reg_dmabuf_mr().

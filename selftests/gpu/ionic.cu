@@ -4,7 +4,7 @@
  * the QP's send CQ, made by the verbs with nothing special, and from here on touches neither until
  * the GPU is done. Rings are memory of the verbs' provider, and doorbells one page of the context.
  *
- *	nvcc -std=c++17 $(pkg-config --cflags --libs libdvq) -libverbs ionic.cu ...
+ *	nvcc -std=c++17 $(pkg-config --cflags dvq) ionic.cu ... $(pkg-config --libs dvq)
  */
 #include <dvq/dvq.h>
 
