@@ -28,9 +28,9 @@ static bool has_memory(const struct dvq_wq_info *wq)
 {
 	const uint64_t bytes = (uint64_t)wq->entries * wq->entry_size;
 
+	/* 64 bytes of an entry are one line of the processor's */
 	if (wq->mem == DVQ_MEM_CMB)
-		return wq->ring_key && dvq_fits(wq->ring_offset, bytes, wq->ring_length,
-					      sizeof(uint64_t));
+		return wq->ring_key && dvq_fits(wq->ring_offset, bytes, wq->ring_length, 64);
 	return wq->mem == DVQ_MEM_USER && !(wq->caps & DVQ_WQ_EXPDB);
 }
 
@@ -65,7 +65,8 @@ static void fill_wq(struct dvq_ionic_wq *wq, const struct dvq_qp_info *info,
 	wq->doorbell = at->doorbell;
 	wq->db_value = record->db_value;
 	wq->express = express_of(record);
-	wq->entry_log2 = (uint32_t)__builtin_ctz(record->entry_size);
+	wq->entry_log2 = (uint16_t)__builtin_ctz(record->entry_size);
+	wq->gda = 0;
 	wq->uid = info->uid;
 	dvq_ionic_reqs_init(&wq->reqs, record->entries, info->qp_num, record->kind == DVQ_WQ_RQ,
 			    at->ud);

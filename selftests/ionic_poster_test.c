@@ -3,8 +3,9 @@
  * Posters that are not the thread of the verbs. The one of poster/ionic.h is written from
  * Documentation/rings.rst alone: the page says enough if the adapter, in its strict mode, has
  * nothing to object to. The one of gpu/ionic.h is a GPU's, here a thread that has nothing but its
- * memory and mappings of its own.
+ * memory and mappings of its own, and stores to them as a GPU does.
  */
+#define DVQ_WC_WHOLE	0
 #include <dvq/dvq.h>
 #include <infiniband/ionic_dv.h>
 #include <pthread.h>
@@ -261,6 +262,27 @@ static void gpu_posts(enum place place)
 		dvq_ionic_cq_close(&s[i].cq);
 		dvq_ionic_sq_close(&s[i].sq);
 		free(gpu);
+	}
+}
+
+/* a poster rings at the page that get_ctx() told, after another took away its own mapping of it */
+IONIC_TEST(doorbells_of_the_context_outlast_a_poster)
+{
+	struct scene scene = scene_at(HOST, 64);
+	struct ionic_dv_ctx ctx;
+	uint8_t *own;
+
+	CHECK_EQ(ionic_dv_get_ctx(&ctx, scene.duo.a->qp->context), 0);
+	own = (uint8_t *)scene.a.sq.doorbell - scene.a.sq.info.db_offset;
+	CHECK(own != ctx.db_page);
+	munmap(own, scene.a.sq.info.db_length);
+	munmap((uint8_t *)scene.a.rq.doorbell - scene.a.rq.info.db_offset, scene.a.rq.info.db_length);
+	scene.a.sq.doorbell = (volatile uint64_t *)&ctx.db_ptr[ctx.sq_qtype];
+	for (uint64_t n = 0; n < 100; n++) {
+		CHECK(give_one(&scene, n) && send_one(&scene, n));
+		poster_ring(&scene.b.rq);
+		poster_ring(&scene.a.sq);
+		finish(&scene, n, 1);
 	}
 }
 

@@ -84,6 +84,7 @@ DVQ_INLINE uint8_t dvq_load_phase(uint64_t address)
 /* a word that another thread reads or writes while this one runs; no order */
 #define dvq_read_once(x)	(*(const volatile uint32_t *)&(x))
 #define dvq_write_once(x, v)	(*(volatile uint32_t *)&(x) = (v))
+#define dvq_write_once16(x, v)	(*(volatile uint16_t *)&(x) = (v))
 
 /*
  * The widest store that the compiler may use for device memory: the fewer stores fill
@@ -192,6 +193,25 @@ DVQ_INLINE void dvq_wc_copy64b(uint64_t to, uint64_t from)
 #endif
 	dvq_ring_copy64b(to, from);
 }
+
+/*
+ * Does the last word of dvq_wc_copy64b() never arrive ahead of the others, so that it may be a word
+ * that rings? It can be set to 0, which costs an entry a fence and a write of the bus more.
+ *
+ * x86: the stores of a thread to one line of WC memory collect in one buffer in their order, and
+ * a full buffer leaves as one write. Choice: that is enough, as it is for the stock library.
+ * Of a buffer that an interrupt has emptied between two stores the processors' manuals leave
+ * open in which order the words of the rest go; MOVDIR64B (-mmovdir64b) has no such gap.
+ * arm64: WC is normal memory, where nothing orders two stores.
+ * A GPU: nothing orders two stores of a thread but a fence.
+ */
+#ifndef DVQ_WC_WHOLE
+#if defined(__x86_64__) && !DVQ_ON_GPU
+#define DVQ_WC_WHOLE	1
+#else
+#define DVQ_WC_WHOLE	0
+#endif
+#endif
 
 /* 16 bytes: a receive descriptor */
 DVQ_INLINE void dvq_ring_store16b(uint64_t address, uint64_t low, uint64_t high)

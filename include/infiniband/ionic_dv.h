@@ -168,7 +168,7 @@ int ionic_dv_get_qp(struct ionic_dv_qp *dvqp, struct ibv_qp *ibqp);
 /*
  * Of queues that are open (dvq_ionic_sq_open(), dvq_ionic_rq_open()) and whose structs are
  * still where they were when they were opened. Of others it is up to the stock library,
- * EOPNOTSUPP if that does not have the calls.
+ * EOPNOTSUPP if that does not have the calls. Another thread may post and poll meanwhile.
  */
 
 /**

@@ -109,7 +109,7 @@ TEST(f92_somebody_else_rings)
 	CHECK_EQ(dvq_ionic_rq_set_slots(&rq, slots), 0);
 	rq.wq.doorbell = (uintptr_t)&doorbell;
 	CHECK_EQ(ionic_dv_qp_set_gda(&qp, true, true), EOPNOTSUPP);
-	CHECK_EQ(rq.wq.reqs.state, 0);
+	CHECK_EQ(rq.wq.gda, 0);
 	CHECK_EQ(ionic_dv_qp_get_send_dbell_data(&qp, &data), EOPNOTSUPP);
 	CHECK_EQ(ionic_dv_qp_set_gda(&qp, false, true), 0);
 
@@ -132,13 +132,43 @@ TEST(f92_somebody_else_rings)
 	/* the send queue rings by itself, so nothing is changed */
 	CHECK_EQ(dvq_ionic_sq_open(&qp, &sq, sizeof(sq)), 0);
 	CHECK_EQ(ionic_dv_qp_set_gda(&qp, true, true), EINVAL);
-	CHECK_EQ(rq.wq.reqs.state | sq.wq.reqs.state, 0);
+	CHECK_EQ(rq.wq.gda | sq.wq.gda, 0);
 	CHECK_EQ(dvq_ionic_sq_set_gda(&sq, true), DVQ_IONIC_EINVAL);
 	CHECK_EQ(dvq_ionic_sq_set_gda(&sq, false), 0);
 	dvq_ionic_sq_close(&sq);
 	dvq_ionic_rq_close(&rq);
 	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), EOPNOTSUPP);
 	fake_close(context);
+}
+
+/* opened again after a RESET, and only then the old one is closed */
+static void close_one_of_two(bool first)
+{
+	struct ibv_context *context = fake_open(FAKE_IONIC);
+	struct ibv_qp qp = qp_of(context);
+	struct dvq_ionic_rq a, b, copy;
+	uint64_t data;
+
+	REQUIRE(!dvq_ionic_rq_open(&qp, &a, sizeof(a)));
+	REQUIRE(!dvq_ionic_rq_open(&qp, &b, sizeof(b)));
+	copy = first ? a : b;
+	dvq_ionic_rq_close(&copy);
+	memset(first ? &a : &b, 0xee, sizeof(a));
+	CHECK_EQ(ionic_dv_qp_set_gda(&qp, false, true), 0);
+	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), 0);
+	CHECK_EQ(data, first ? b.wq.db_value : a.wq.db_value);
+	CHECK((first ? &b : &a)->wq.gda);
+	CHECK_EQ((first ? &a : &b)->wq.gda, 0xeeee);
+	dvq_ionic_rq_close(first ? &b : &a);
+	CHECK_EQ(ionic_dv_qp_get_recv_dbell_data(&qp, &data), EOPNOTSUPP);
+	CHECK_EQ(fake_mappings(), 0);
+	fake_close(context);
+}
+
+TEST(old_ring_is_closed_after_the_new_one_is_open)
+{
+	close_one_of_two(true);
+	close_one_of_two(false);
 }
 
 TEST(cq_on_the_second_pipeline_only)
@@ -290,6 +320,8 @@ TEST(records_that_cannot_be)
 	SQ(ring_key = 0);
 	SQ(ring_length = 64 * 64 - 1);
 	SQ(ring_offset = 4);
+	REFUSED(dvq_ionic_sq_open(&qp, &sq, sizeof(sq)), (fake_kernel.qps[1].sq.ring_offset = 32,
+							  fake_kernel.qps[1].sq.ring_length = 0x2000));
 	SQ(mem = DVQ_MEM_KERNEL);
 	SQ(mem = DVQ_MEM_USER);
 	SQ(db_format = DVQ_DB_EFA_COUNT);

@@ -138,6 +138,32 @@ TEST(f13_undone_posts_leave_nothing)
 	}
 }
 
+/* another thread may say who rings while this one posts and polls: nothing of theirs is touched */
+TEST(f92_who_rings_is_a_word_of_its_own)
+{
+	struct ionic_rings *r = ionic_rings_at(HOST, 64);
+	struct dvq_ionic_reqs before;
+
+	post(r, 3);
+	ionic_publish(r);
+	r->sq.wq.reqs.state = DVQ_IONIC_LISTED | DVQ_IONIC_FAILING;
+	before = r->sq.wq.reqs;
+	CHECK_EQ(dvq_ionic_sq_set_gda(&r->sq, true), 0);
+	CHECK(!memcmp(&before, &r->sq.wq.reqs, sizeof(before)));
+	r->sq_db = 0;
+	post(r, 1);
+	ionic_publish(r);
+	CHECK_EQ(r->sq_db, 0);
+	CHECK_EQ(r->sq.wq.reqs.state, before.state);
+	before = r->sq.wq.reqs;
+	CHECK_EQ(dvq_ionic_sq_set_gda(&r->sq, false), 0);
+	CHECK(!memcmp(&before, &r->sq.wq.reqs, sizeof(before)));
+	post(r, 1);
+	ionic_publish(r);
+	CHECK_EQ(r->sq_db, (uint64_t)RINGS_QP_NUM << 24 | 5);
+	ionic_rings_free(r);
+}
+
 /* ---- controller memory -------------------------------------------------------------- */
 
 /* whole entries arrive, at their places, wrapped or not, and no others are touched */

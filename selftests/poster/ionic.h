@@ -120,12 +120,12 @@ static void poster_copy(struct poster_wq *wq, uint32_t from, uint32_t bytes)
 /* one entry with an express doorbell */
 static void poster_copy_express(struct poster_wq *wq, uint32_t at)
 {
-	const uint32_t last = wq->info.entry_size - 64;
+	const uint32_t last = wq->info.entry_size - 8;
 
 	dvq_wc_start();
 	poster_copy(wq, at, last);
 	dvq_wc_flush();
-	poster_copy(wq, at + last, 64);
+	poster_copy(wq, at + last, 8);
 }
 
 /* gives the adapter all that was posted */

@@ -49,7 +49,6 @@ struct dvq_ionic_req {
 #define DVQ_IONIC_FAILED	0x01	/* the rest is to be flushed */
 #define DVQ_IONIC_LISTED	0x02	/* in the list of its CQ */
 #define DVQ_IONIC_FAILING	0x04	/* fails when the rings are empty */
-#define DVQ_IONIC_GDA		0x08	/* publishing does not ring: somebody else does */
 
 /**
  * struct dvq_ionic_reqs - the outstanding requests of a queue
@@ -63,7 +62,7 @@ struct dvq_ionic_req {
  * @retired: requests whose slots are free again
  * @retired_messages: messages among them
  * @done: messages that the adapter has finished
- * @state: DVQ_IONIC_FAILED, DVQ_IONIC_LISTED, DVQ_IONIC_FAILING, DVQ_IONIC_GDA
+ * @state: DVQ_IONIC_FAILED, DVQ_IONIC_LISTED, DVQ_IONIC_FAILING
  * @next: address of the next in the CQ's list
  * @qp_num: of the QP
  * @receive: it is a receive queue

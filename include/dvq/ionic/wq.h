@@ -7,7 +7,7 @@
  *	host memory		the ring is what the adapter reads; a doorbell says how far
  *	controller memory	the entries are copied there, then the doorbell rings
  *	... with express	entry by entry, in ascending pieces of 64 bytes; the end of the
- *	doorbell		last piece is a word that rings
+ *	doorbell		last piece is a word that rings when all before it is there
  *
  * One thread posts at a time.
  */
@@ -30,6 +30,7 @@
  * @db_value: what is stored there, without the index
  * @express: the word at the end of an entry, without the index; 0: there is none
  * @entry_log2: log2 of the bytes of an entry
+ * @gda: publishing does not ring: somebody else does. Written by any thread, beside posting and polling
  * @max_sge: most buffers of a request
  * @reqs: the outstanding requests
  * @uid: the kernel's name for the QP
@@ -46,7 +47,8 @@ struct dvq_ionic_wq {
 	uint64_t doorbell;
 	uint64_t db_value;
 	uint64_t express;
-	uint32_t entry_log2;
+	uint16_t entry_log2;
+	uint16_t gda;
 	uint32_t max_sge;
 	struct dvq_ionic_reqs reqs;
 	uint64_t uid;
@@ -56,6 +58,7 @@ struct dvq_ionic_wq {
 	uint64_t db_map_length;
 };
 
+DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_wq, gda) == 42, "layout");
 DVQ_STATIC_ASSERT(offsetof(struct dvq_ionic_wq, reqs) == 48, "layout");
 DVQ_STATIC_ASSERT(sizeof(struct dvq_ionic_wq) == 152, "layout");
 
@@ -109,9 +112,27 @@ DVQ_INLINE void dvq_ionic_wq_copy(const struct dvq_ionic_wq *wq)
 	dvq_wc_flush();
 }
 
+/* The last 64 bytes of an entry, the word in them behind all that was stored so far. */
+DVQ_INLINE void dvq_ionic_wq_copy_last(uint64_t to, uint64_t from, bool only)
+{
+#if DVQ_WC_WHOLE
+	if (!only)
+		dvq_wc_flush();
+	dvq_wc_copy64b(to, from);
+#else
+	(void)only;
+	for (uint32_t i = 0; i < 64 - IONIC_WQE_EXPRESS; i += 8)
+		dvq_store64(to + i, dvq_load64(from + i));
+	dvq_trace_store(to, 56);
+	dvq_wc_flush();
+	dvq_store64(to + 64 - IONIC_WQE_EXPRESS, dvq_load64(from + 64 - IONIC_WQE_EXPRESS));
+	dvq_trace_store(to + 64 - IONIC_WQE_EXPRESS, 8);
+#endif
+}
+
 /*
  * The adapter takes the entry when the word at its end arrives: all before must be there, and
- * the entry before, too. Both fences are between stores to one mapping, which may combine them.
+ * the entry before, too. The fences are between stores to one mapping, which may combine them.
  */
 DVQ_INLINE void dvq_ionic_wq_copy_express(const struct dvq_ionic_wq *wq)
 {
@@ -123,9 +144,7 @@ DVQ_INLINE void dvq_ionic_wq_copy_express(const struct dvq_ionic_wq *wq)
 		dvq_wc_start();
 		for (uint32_t i = 0; i < last; i += 64)
 			dvq_wc_copy64b(wq->cmb + at + i, wq->ring + at + i);
-		if (last)
-			dvq_wc_flush();
-		dvq_wc_copy64b(wq->cmb + at + last, wq->ring + at + last);
+		dvq_ionic_wq_copy_last(wq->cmb + at + last, wq->ring + at + last, !last);
 	}
 	/* choice: the last entry leaves now, not when its buffer is wanted for something else */
 	dvq_wc_flush();
@@ -145,28 +164,29 @@ DVQ_INLINE void dvq_ionic_wq_publish(struct dvq_ionic_wq *wq)
 			dvq_ionic_wq_copy(wq);
 		else
 			dvq_dma_write();
-		if (!(reqs->state & DVQ_IONIC_GDA))
+		/* another thread may write it; after a fence the compiler looks anew */
+		if (!wq->gda)
 			dvq_ionic_wq_ring(wq);
 	}
-	reqs->given = reqs->posted;
+	dvq_write_once(reqs->given, reqs->posted);
 	reqs->given_messages = reqs->messages;
 }
 
 /* what rings for all that was published */
 DVQ_INLINE uint64_t dvq_ionic_wq_db_data(const struct dvq_ionic_wq *wq)
 {
-	return wq->db_value | (wq->reqs.given & wq->reqs.mask);
+	return wq->db_value | (dvq_read_once(wq->reqs.given) & wq->reqs.mask);
 }
 
-/* Let somebody else ring, or ring again. EINVAL: entries with an express doorbell ring by themselves. */
+/*
+ * Let somebody else ring, or ring again, from the next publish on; also beside a thread that posts or
+ * polls. EINVAL: entries with an express doorbell ring by themselves.
+ */
 DVQ_INLINE int dvq_ionic_wq_set_gda(struct dvq_ionic_wq *wq, bool enable)
 {
 	if (enable && wq->express)
 		return DVQ_IONIC_EINVAL;
-	if (enable)
-		wq->reqs.state |= DVQ_IONIC_GDA;
-	else
-		wq->reqs.state &= ~(uint32_t)DVQ_IONIC_GDA;
+	dvq_write_once16(wq->gda, enable);
 	return 0;
 }
 
