@@ -636,18 +636,6 @@ struct late_cq {
 	int err;
 };
 
-static uint32_t raw_async(const struct raw *raw)
-{
-	struct uv_call call;
-	int err;
-
-	uv_start(&call, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
-	uv_handle(&call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
-	err = uv_run(raw->fd, &call);
-	LAB_NEED(!err, "events: %s", strerror(-err));
-	return call.attr[0].data;
-}
-
 static uint32_t raw_channel(const struct raw *raw)
 {
 	struct ib_uverbs_create_comp_channel_resp resp;

@@ -3,10 +3,13 @@
  * dvq_ionic's part of the verbs calls, without libionic: every length, every answer byte, rings
  * that are none, pipelines that do not meet, answers that cannot be given.
  */
+#include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "lib/ionic_test.h"
 #include "lib/memory.h"
+#include "lib/stall.h"
 #include "lib/stock_abi.h"
 #include "lib/uverbs.h"
 #ifdef HAS_STOCK_ABI
@@ -14,6 +17,7 @@
 #endif
 
 #define UNTOUCHED	0xaa
+#define QP_FAILED	8	/* of the adapter's codes of events */
 
 /**
  * struct host - a context of one's own with memory for rings
@@ -417,6 +421,94 @@ IONIC_TEST(f64_qp_answer)
 	CHECK_EQ(qp.resp.reserved_38, 0);
 	CHECK(qp.resp.udma_idx < 2);
 	CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
+}
+
+/* a creation that somebody else waits for */
+struct creation {
+	const struct host *host;
+	struct uv_call call;
+	uint32_t qp_num, async;
+	int err;
+};
+
+static void creation_prepare(struct creation *creation, const struct host *host, struct qp *qp, void *answer)
+{
+	creation->host = host;
+	creation->async = raw_async(host->raw);
+	raw_qp_start(&creation->call, host->raw, &qp->raw,
+		     &(struct uv_data) { &qp->req, sizeof(qp->req), answer, sizeof(qp->resp) },
+		     &creation->qp_num);
+	uv_handle(&creation->call, UVERBS_ATTR_CREATE_QP_EVENT_FD, creation->async);
+}
+
+static void *creation_run(void *arg)
+{
+	struct creation *creation = arg;
+
+	creation->err = uv_run(creation->host->raw->fd, &creation->call);
+	return NULL;
+}
+
+static bool has_event(uint32_t async, int ms)
+{
+	struct pollfd pollfd = { .fd = async, .events = POLLIN };
+
+	return poll(&pollfd, 1, ms) == 1;
+}
+
+/* the one that the adapter has more than @before (its answer to "qps") */
+static unsigned int new_qp(const char *before)
+{
+	char all[4096 + 2], word[16], now[4096], *rest = now, *number;
+
+	snprintf(all, sizeof(all), " %s ", before);
+	snprintf(now, sizeof(now), "%s", model_ask(self->model, "qps"));
+	while ((number = strsep(&rest, " "))) {
+		snprintf(word, sizeof(word), " %.8s ", number);
+		if (*number && !strstr(all, word))
+			return strtoul(number, NULL, 10);
+	}
+	return 0;
+}
+
+/* As event_test has it for CQs: events that came before would be left in the file when the QP is gone. */
+IONIC_TEST(events_of_a_qp_whose_creation_fails)
+{
+	struct creation witness = {}, late = {};
+	struct qp first, second;
+	struct stall *stall;
+	unsigned int number;
+	char before[4096];
+	pthread_t thread;
+	struct host host;
+
+	need_model();
+	host = host_new();
+	stall = stall_new();
+	if (!stall)
+		SKIP("the kernel has no userfaultfd (CONFIG_USERFAULTFD)");
+	first = qp_request(&host, cq_on(&host, 3), 0);
+	first.raw.recv_cq = first.raw.send_cq;
+	second = first;
+	creation_prepare(&witness, &host, &first, &first.resp);
+	creation_run(&witness);
+	REQUIRE(!witness.err);
+	creation_prepare(&late, &host, &second, stall->page);
+	snprintf(before, sizeof(before), "%s", model_ask(self->model, "qps"));
+	REQUIRE(!pthread_create(&thread, NULL, creation_run, &late));
+	stall_reached(stall);
+	number = new_qp(before);
+	REQUIRE(number);
+	model_ask(self->model, "event qp=%u code=%u", number, QP_FAILED);
+	model_ask(self->model, "event qp=%u code=%u", first.resp.qpid, QP_FAILED);
+	CHECK(has_event(witness.async, 60000));
+	CHECK(!has_event(late.async, 0));
+	stall_fail(stall);
+	pthread_join(thread, NULL);
+	CHECK_EQ(late.err, -EFAULT);
+	CHECK_EQ(new_qp(before), 0);
+	close(late.async);
+	close(witness.async);
 }
 
 /* where both CQs have a ring and the request lets it (F-70) */

@@ -738,6 +738,7 @@ struct dion_wq {
  * @max_dest_rd_atomic: as asked for
  * @events: events that @event_work has not delivered yet, by code; DION_QP_BROKEN is ours
  * @event_work: delivers them
+ * @created: its creation can no longer fail, so its events are told
  * @refused: the device has refused to destroy it
  * @work: NULL: a user posts and polls
  */
@@ -758,6 +759,7 @@ struct dion_qp {
 	u8 max_dest_rd_atomic;
 	unsigned long events;
 	struct work_struct event_work;
+	bool created;
 	bool refused;
 	struct dion_work *work;
 };

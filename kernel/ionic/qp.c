@@ -71,7 +71,10 @@ static void event_work(struct work_struct *work)
 	}
 }
 
-/* In interrupts. Users of QPs may sleep in their handlers, so they are told by a worker. */
+/*
+ * In interrupts. Users of QPs may sleep in their handlers, so they are told by a worker. Of a QP that its creator
+ * may never get nobody is told: the RDMA core frees it without a look at the events that it has.
+ */
 void dion_qp_event(struct dion_dev *dev, u32 qid, u8 code)
 {
 	struct dion_qp *qp;
@@ -79,7 +82,8 @@ void dion_qp_event(struct dion_dev *dev, u32 qid, u8 code)
 
 	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qid);
-	if (qp) {
+	/* Pairs with dion_create_qp(): the worker finds the whole QP. */
+	if (qp && smp_load_acquire(&qp->created)) {
 		set_bit(code, &qp->events);
 		queue_work(dev->qp_work, &qp->event_work);
 	}
@@ -640,6 +644,8 @@ int dion_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_u
 		qp->dvq.info.flags |= DVQ_QP_SIG_ALL;
 	dvq_qp_init(&qp->dvq, to_dvq_cq(attr->send_cq), to_dvq_cq(attr->recv_cq), udata);
 	attr->cap = qp->cap;
+	/* Pairs with dion_qp_event(). */
+	smp_store_release(&qp->created, true);
 	return 0;
 }
 

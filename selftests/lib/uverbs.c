@@ -296,6 +296,18 @@ struct raw_qp raw_qp_usual(const struct raw *raw, uint32_t cq)
 	};
 }
 
+uint32_t raw_async(const struct raw *raw)
+{
+	struct uv_call call;
+	int err;
+
+	uv_start(&call, UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
+	uv_handle(&call, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
+	err = uv_run(raw->fd, &call);
+	LAB_NEED(!err, "events: %s", strerror(-err));
+	return call.attr[0].data;
+}
+
 void raw_qp_start(struct uv_call *call, const struct raw *raw, const struct raw_qp *qp,
 		  const struct uv_data *data, uint32_t *qp_num)
 {

@@ -101,6 +101,9 @@ int raw_cq_destroy(const struct raw *raw, uint32_t cq);
 /* must succeed: a usual CQ */
 uint32_t raw_cq_new(const struct raw *raw, struct dvq_efa_cq_resp *resp);
 
+/* must succeed: a file that tells of events of CQs and QPs which name it */
+uint32_t raw_async(const struct raw *raw);
+
 /**
  * struct raw_qp - what to ask for a QP, and who takes its completions
  */
