@@ -151,7 +151,7 @@ const char *const ionic_inject_points[] = {
 	"destroy_cq", "modify_qp", "query_qp", "destroy_qp", "create_ah", "destroy_ah",
 	"qp_stats_hdrs", "qp_stats_vals",
 	/* what is not a command */
-	"admin_irq", "send_completion", "recv_completion", "eq_entry", "eq_irq", NULL
+	"admin_irq", "send_completion", "recv_completion", "eq_entry", "eq_irq", "stray_answer", NULL
 };
 
 static const struct command *find(unsigned int opcode)

@@ -182,6 +182,28 @@ TEST(answers_late_lost_twice_and_wrong)
 	rnic_close(&r);
 }
 
+/* a refusal that is not the command's, ahead of its answer */
+TEST(answers_that_nobody_asked_for)
+{
+	uint64_t page;
+
+	rnic_open(&r, "a", "");
+	page = test_alloc(&r.nic.host, 4096, 4096);
+	CHECK_EQ(test_control(r.nic.dev, "inject op=stray_answer action=fail status=3"), 0);
+	CHECK_EQ(stats_names(page), IONIC_AQ_BAD_STATE);
+	CHECK_EQ(r.aq_index, r.aq_posted + 2);
+	CHECK_EQ(raq_answer(&r), 0);
+	CHECK_EQ(r.aq_index, r.aq_posted - 1);
+	CHECK_EQ(test_control(r.nic.dev, "inject op=stray_answer action=corrupt"), 0);
+	CHECK_EQ(stats_names(page), IONIC_AQ_BAD_STATE);
+	CHECK_EQ(raq_answer(&r), 0);
+	CHECK_EQ(test_control(r.nic.dev, "inject op=stray_answer action=dup"), 0);
+	CHECK_EQ(stats_names(page), IONIC_AQ_BAD_STATE);
+	CHECK_EQ(raq_answer(&r), 0);
+	CHECK_EQ(raq_answer(&r), RNIC_NO_ANSWER);
+	rnic_close(&r);
+}
+
 /* ---- events ----------------------------------------------------------------------- */
 
 static unsigned int events(unsigned int eq)

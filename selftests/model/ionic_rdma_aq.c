@@ -62,21 +62,49 @@ static bool fetch(struct ionic *ionic, struct ionic_aq *aq)
 	return true;
 }
 
+static void push_entry(struct ionic *ionic, struct ionic_aq *aq, unsigned int slot,
+		       enum ionic_aq_status status, uint32_t word)
+{
+	struct ionic_aq_cqe cqe = {
+		.index = htobe16(slot),
+		.op = aq->job.bytes[0],
+		.status = htobe32(status),
+	};
+
+	ionic_cq_push(ionic, aq->cq, &cqe, word | (status ? IONIC_CQE_ERROR : 0), false);
+}
+
+static uint32_t cqe_word(unsigned int id, enum ionic_cqe_type type)
+{
+	return HW_PREP(IONIC_CQE_QID, id) | HW_PREP(IONIC_CQE_TYPE, (uint32_t)type);
+}
+
 static void push(struct ionic *ionic, struct ionic_aq *aq)
 {
 	const struct ionic_aq_job *job = &aq->job;
-	struct ionic_aq_cqe cqe = {
-		.index = htobe16(job->slot),
-		.op = job->bytes[0],
-		.status = htobe32(aq->status),
-	};
-	uint32_t word = HW_PREP(IONIC_CQE_QID, aq->id) |
-			HW_PREP(IONIC_CQE_TYPE, (uint32_t)IONIC_CQE_ADMIN) |
-			(aq->status ? IONIC_CQE_ERROR : 0);
+	bool corrupt = job->injected && job->hit.action == INJECT_CORRUPT;
 
-	if (job->injected && job->hit.action == INJECT_CORRUPT)
-		cqe.index = htobe16(job->slot + 1);
-	ionic_cq_push(ionic, aq->cq, &cqe, word, false);
+	push_entry(ionic, aq, job->slot + corrupt, aq->status,
+		   cqe_word(aq->id, IONIC_CQE_ADMIN));
+}
+
+/* A refusal that is not the command's, ahead of its answer: who takes it for one is misled. */
+static void push_stray(struct ionic *ionic, struct ionic_aq *aq)
+{
+	unsigned int slot = aq->job.slot;
+	struct inject_hit hit;
+
+	if (!inject_match(&ionic->dev, "stray_answer", &hit))
+		return;
+	if (hit.action == INJECT_FAIL)
+		push_entry(ionic, aq, (slot + hit.status) & mask(aq), IONIC_AQ_BAD_STATE,
+			   cqe_word(aq->id, IONIC_CQE_ADMIN));
+	else if (hit.action == INJECT_CORRUPT)
+		push_entry(ionic, aq, slot, IONIC_AQ_BAD_STATE,
+			   cqe_word(~aq->id, IONIC_CQE_ADMIN));
+	else if (hit.action == INJECT_DUP)
+		push_entry(ionic, aq, slot, IONIC_AQ_BAD_STATE,
+			   cqe_word(aq->id, IONIC_CQE_RECV));
 }
 
 static void start(struct ionic *ionic, struct ionic_aq *aq)
@@ -100,6 +128,7 @@ static void answer(struct ionic *ionic, struct ionic_aq *aq)
 	aq->head = (aq->head + job->slots) & mask(aq);
 	if (job->injected && job->hit.action == INJECT_DROP)
 		return;
+	push_stray(ionic, aq);
 	push(ionic, aq);
 	if (job->injected && job->hit.action == INJECT_DUP)
 		push(ionic, aq);

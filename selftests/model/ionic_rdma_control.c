@@ -258,26 +258,47 @@ static int force_completions(struct ionic *ionic, char **words, FILE *out)
 /* an event that nothing caused */
 static int send_event(struct ionic *ionic, char **words, FILE *out)
 {
-	enum { QP, CQ, CODE };
+	enum { QP, CQ, CODE, TYPE };
 	struct option_key keys[] = {
-		[QP] = { "qp", NULL }, [CQ] = { "cq", NULL }, [CODE] = { "code", NULL }, { 0 }
+		[QP] = { "qp", NULL }, [CQ] = { "cq", NULL }, [CODE] = { "code", NULL },
+		[TYPE] = { "type", NULL }, { 0 }
 	};
-	uint64_t qp = 0, cq = 0, code = 0;
+	uint64_t qp = 0, cq = 0, code = 0, type = IONIC_EQE_CQ;
 
 	if (option_parse(keys, words, out) || option_number(&keys[QP], UINT32_MAX, &qp, out) ||
 	    option_number(&keys[CQ], UINT32_MAX, &cq, out) ||
-	    option_number(&keys[CODE], 15, &code, out))
+	    option_number(&keys[CODE], 15, &code, out) ||
+	    option_number(&keys[TYPE], 7, &type, out))
 		return -EINVAL;
-	if (keys[QP].value && !keys[CQ].value && ionic_qp_get(ionic, qp)) {
+	if (keys[QP].value && !keys[CQ].value && !keys[TYPE].value && ionic_qp_get(ionic, qp)) {
 		ionic_qp_event(ionic, ionic_qp_get(ionic, qp), code);
 		return 0;
 	}
 	if (keys[CQ].value && !keys[QP].value && ionic_cq_get(ionic, cq)) {
-		ionic_eq_event(ionic, ionic_cq_get(ionic, cq)->eq, IONIC_EQE_CQ, code, cq);
+		ionic_eq_event(ionic, ionic_cq_get(ionic, cq)->eq, type, code, cq);
 		return 0;
 	}
 	fputs("want qp= or cq= of one that is live", out);
 	return -EINVAL;
+}
+
+/* messages that nothing caused, whatever the interrupt's registers say */
+static int interrupt(struct ionic *ionic, char **words, FILE *out)
+{
+	enum { EQ, COUNT };
+	struct option_key keys[] = { [EQ] = { "eq", NULL }, [COUNT] = { "count", NULL }, { 0 } };
+	uint64_t eq = 0, count = 1;
+
+	if (option_parse(keys, words, out) || option_number(&keys[EQ], UINT32_MAX, &eq, out) ||
+	    option_number(&keys[COUNT], 1000, &count, out))
+		return -EINVAL;
+	if (keys[EQ].value && (eq >= ionic->config.eqs || !ionic->rdma->eqs[eq].live))
+		return missing("EQ", eq, out);
+	for (unsigned int i = 0; i < ionic->config.eqs; i++)
+		for (uint64_t n = 0; n < count; n++)
+			if (ionic->rdma->eqs[i].live && (!keys[EQ].value || i == eq))
+				model_irq(&ionic->dev, ionic->rdma->eqs[i].intr);
+	return 0;
 }
 
 /* ---- dispatch --------------------------------------------------------------------- */
@@ -294,7 +315,8 @@ static const struct verb {
 	{ "mr", print_mr, "mr KEY" },
 	{ "ah", print_ah, "ah N" },
 	{ "complete", force_completions, "complete qp=N status=N [count=N]" },
-	{ "event", send_event, "event qp=N|cq=N code=N" },
+	{ "event", send_event, "event qp=N code=N|cq=N code=N [type=N]" },
+	{ "irq", interrupt, "irq [eq=N] [count=N]" },
 };
 
 #define VERBS	(sizeof(verbs) / sizeof(verbs[0]))

@@ -675,7 +675,26 @@ TEST(events_by_injection)
 	REQUIRE(req_event(&a, 2, &type, &code, &qid));
 	CHECK_EQ(code, IONIC_EQE_CQ_ERROR);
 	CHECK_EQ(qid, 0xffffff);
+	CHECK_EQ(test_control(a.nic.dev, "event cq=0 code=8 type=5"), 0);
+	REQUIRE(req_event(&a, 2, &type, &code, &qid));
+	CHECK_EQ(type, 5);
+	CHECK(test_control(a.nic.dev, "event qp=2 code=8 type=5") < 0);
 	CHECK(test_control(a.nic.dev, "event qp=77 code=1") < 0);
+	close_both();
+}
+
+/* also while it is masked */
+TEST(interrupts_by_verb)
+{
+	open_both("");
+	CHECK_EQ(test_control(a.nic.dev, "irq eq=1 count=3"), 0);
+	CHECK_EQ(a.nic.host.irqs[RNIC_FIRST_VECTOR], 0);
+	CHECK_EQ(a.nic.host.irqs[RNIC_FIRST_VECTOR + 1], 3);
+	CHECK_EQ(test_control(a.nic.dev, "irq"), 0);
+	CHECK_EQ(a.nic.host.irqs[RNIC_FIRST_VECTOR], 1);
+	CHECK_EQ(a.nic.host.irqs[RNIC_FIRST_VECTOR + 1], 4);
+	CHECK(test_control(a.nic.dev, "irq eq=77") < 0);
+	CHECK_CONTAINS(test_answer, "there is no EQ 77");
 	close_both();
 }
 
