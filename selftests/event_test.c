@@ -98,14 +98,30 @@ ADAPTER_TEST(event_comes)
 	}
 }
 
+/* Events come late, twice or in the name of others. What another driver makes of an ionic that does so is its own. */
+static void need_odd_events(void)
+{
+	need_model();
+	need_events();
+	if (self->kind == ADAPTER_IONIC && !self->dvq)
+		SKIP("is about dvq_ionic");
+}
+
+/* interrupts of the EQ, or the EQs, of vector 0; none is caused by an event */
+static void interrupt(unsigned int count)
+{
+	if (peer->kind == ADAPTER_IONIC)
+		model_ask(peer->model, "irq count=%u", count);
+	else
+		model_ask(peer->model, "irq vector=1 count=%u", count);
+}
+
 /* The event of a message is spoilt: it does not come. */
 static struct scene without_its_event(const char *injection)
 {
 	struct scene scene;
 
-	need_efa();
-	need_model();
-	need_events();
+	need_odd_events();
 	scene = scene_new(CQ_PLAIN, 0);
 	arm(&scene);
 	model_ask(peer->model, "%s", injection);
@@ -120,8 +136,23 @@ ADAPTER_TEST(event_whose_interrupt_is_lost)
 {
 	struct scene scene = without_its_event("inject op=eq_irq action=drop");
 
-	model_ask(peer->model, "irq vector=1");
+	interrupt(1);
 	CHECK(cq_event(scene.cq, PATIENCE_MS));
+	one_event(&scene);
+}
+
+/* It is found with the next one of its EQ. */
+ADAPTER_TEST(event_whose_interrupt_is_lost_for_good)
+{
+	struct scene scene = without_its_event("inject op=eq_irq action=drop");
+	unsigned int events = 0;
+
+	arm(&scene);
+	message(&scene);
+	while (events < 2 && cq_event(scene.cq, PATIENCE_MS))
+		events++;
+	CHECK_EQ(events, 2);
+	cq_wait_many(scene.cq, 1);
 	one_event(&scene);
 }
 
@@ -138,12 +169,10 @@ ADAPTER_TEST(interrupts_without_an_event)
 {
 	struct scene scene;
 
-	need_efa();
-	need_model();
-	need_events();
+	need_odd_events();
 	scene = scene_new(CQ_PLAIN, 0);
 	for (unsigned int i = 0; i < 5; i++) {
-		model_ask(peer->model, "irq vector=1 count=20");
+		interrupt(20);
 		CHECK(!cq_event(scene.cq, 0));
 		one_event(&scene);
 	}
@@ -473,10 +502,10 @@ ADAPTER_TEST(event_while_destruction_is_refused)
 	REQUIRE(!pthread_create(&thread, NULL, destroy, &destruction));
 	sleep_ms(200);
 	CHECK(!destruction.done);
-	model_ask(peer->model, "irq vector=1");
+	interrupt(1);
 	model_ask(peer->model, "cont");
 	pthread_join(thread, &err);
-	CHECK_EQ((intptr_t)err, EBUSY);
+	CHECK_EQ((intptr_t)err, peer->kind == ADAPTER_IONIC ? EIO : EBUSY);
 	CHECK(cq_event(scene.cq, PATIENCE_MS));
 }
 

@@ -673,6 +673,58 @@ IONIC_TEST(list_with_a_bad_entry)
 	expect_works(&scene);
 }
 
+/* ---- a CQ that is too small -------------------------------------------------------------------- */
+
+/* What finds no room is lost and counted, the CQ is told to have failed, and nothing else suffers. */
+IONIC_TEST(completion_queue_that_overruns)
+{
+	enum { MORE = 9 };
+	unsigned int depth, taken = 0;
+	struct completion completion;
+	struct model_stats before;
+	uint64_t cq, value, lost, counted = 0;
+	struct scene scene;
+	struct cq *small;
+
+	need_model();
+	small = cq_new(self, 16, NULL);
+	scene = scene_new(NULL);
+	scene.duo.a = endpoint_new(self, &(struct endpoint_options) {
+		.send_cq = small, .send_wr = 1000, .pd = scene.duo.a->pd });
+	scene.duo.b = endpoint_new(peer, &(struct endpoint_options) { .pd = scene.duo.b->pd });
+	scene.duo.to_b = route_new(scene.duo.a, scene.duo.b);
+	route_new(scene.duo.b, scene.duo.a);
+	REQUIRE(model_find(model_ask(self->model, "qp %u", scene.duo.a->qp->qp_num), "sq_cq", &cq));
+	REQUIRE(model_find(model_ask(self->model, "cq %u", (unsigned int)cq), "depth", &value));
+	depth = value;
+	REQUIRE(depth + MORE <= scene.duo.a->cap.max_send_wr);
+	REQUIRE(adapter_counter(self, true, "cq_overruns", &lost));
+	model_stats(self->model, &before);
+	async_forget(self);
+	for (unsigned int i = 0; i < depth + MORE; i++) {
+		struct work work = write_work(&scene, i, 8);
+
+		post_one(scene.duo.a, &work);
+	}
+	async_expect(self, IBV_EVENT_CQ_ERR, small->cq);
+	/* an entry of the ring stays empty */
+	CHECK_EQ(model_wait_delta(self->model, &before, "cq_overruns", MORE + 1), MORE + 1);
+	sleep_ms(25);	/* the core hands out what it read up to 10 ms ago */
+	CHECK(adapter_counter(self, true, "cq_overruns", &counted));
+	CHECK_EQ(counted - lost, MORE + 1);
+	while (cq_take(small, &completion)) {
+		CHECK_EQ(completion.status, IBV_WC_SUCCESS);
+		CHECK_EQ(completion.id, taken);
+		taken++;
+	}
+	CHECK_EQ(taken, depth - 1);
+	/* once */
+	CHECK(!async_next(self, &(struct ibv_async_event) { 0 }, QUIET_MS));
+	lab_drop_all();
+	scene = scene_new(NULL);
+	expect_works(&scene);
+}
+
 /* ---- asynchronous events --------------------------------------------------------------------- */
 
 IONIC_TEST(events_of_a_queue_pair)
