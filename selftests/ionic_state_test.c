@@ -4,9 +4,13 @@
  * adapter hears of no refused one; what is set can be asked for; what goes into the adapter's
  * header of a peer.
  */
+#include <arpa/inet.h>
+#include <net/if.h>
+
 #include "lib/async.h"
 #include "lib/ionic_test.h"
 #include "lib/netdev.h"
+#include "lib/uverbs.h"
 
 #define ALL_ATTRIBUTES	((IBV_QP_DEST_QPN << 1) - 1)
 
@@ -336,32 +340,223 @@ IONIC_TEST(drained)
 
 /* ---- headers (F-65) -------------------------------------------------------------------------- */
 
-/* the Ethernet addresses that packets of @endpoint have, as hexadecimal digits of the header */
-static void expect_header(const struct endpoint *endpoint)
-{
-	uint8_t from[6], to[6];
-	char want[64], text[2048];
-	uint64_t ah;
+#define VLAN_DEVICE	"dvq-vlan7"
+#define VLAN_ID		7
+#define SL		5	/* is a tag's priority */
+#define OTHER_MAC	"02:00:00:00:78:79"
 
-	need_model();
-	netdev_mac(self->netdev, from);
-	netdev_mac(peer->netdev, to);
-	for (unsigned int i = 0; i < 12; i++)
-		snprintf(want + 2 * i, 3, "%02x", i < 6 ? to[i] : from[i - 6]);
-	snprintf(text, sizeof(text), "%s", model_ask(self->model, "qp %u", endpoint->qp->qp_num));
-	REQUIRE(model_find(text, "ah", &ah));
-	snprintf(text, sizeof(text), "%s", model_ask(self->model, "ah %u", (unsigned int)ah));
-	if (!strstr(text, want))
-		lab_note(__FILE__, __LINE__, "no %s in '%s'", want, text);
+/**
+ * struct way - from an address of ours to a neighbour that nobody is
+ *
+ * @vlan: by the interface that is in a VLAN
+ * @own, @to: as words
+ * @bits: of the network
+ * @mac: of the neighbour, as the kernel is told
+ */
+static const struct way {
+	bool vlan;
+	int family;
+	const char *own, *to;
+	unsigned int bits;
+	const char *mac;
+} ways[] = {
+	{ false, AF_INET6, "fd00:65::1", "fd00:65::2", 64, "02:65:00:00:00:06" },
+	{ false, AF_INET, "10.65.0.1", "10.65.0.2", 24, "02:65:00:00:00:04" },
+	{ true, AF_INET6, "fd00:65:7::1", "fd00:65:7::2", 64, "02:65:07:00:00:06" },
+	{ true, AF_INET, "10.65.7.1", "10.65.7.2", 24, "02:65:07:00:00:04" },
+};
+
+#define WAYS	(sizeof(ways) / sizeof(ways[0]))
+
+static const char *way_device(const struct way *way)
+{
+	return way->vlan ? VLAN_DEVICE : self->netdev;
 }
 
+__attribute__((format(printf, 1, 2)))
+static void shell(const char *format, ...)
+{
+	char command[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	LAB_NEED(!system(command), "%s: failed", command);
+}
+
+static union ibv_gid gid_of(int family, const char *address)
+{
+	union ibv_gid gid = {};
+
+	if (family == AF_INET)
+		memset(gid.raw + 10, 0xff, 2);
+	REQUIRE(inet_pton(family, address, family == AF_INET ? gid.raw + 12 : gid.raw) == 1);
+	return gid;
+}
+
+/* the entry of the adapter's table that has @gid; must come, with the type that has UDP */
+static uint8_t gid_index(const union ibv_gid *gid)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+	struct ibv_gid_entry entry;
+
+	do {
+		for (uint32_t i = 0; (int)i < self->port.gid_tbl_len; i++)
+			if (!ibv_query_gid_ex(self->context, 1, i, &entry, 0) &&
+			    entry.gid_type == IBV_GID_TYPE_ROCE_V2 &&
+			    !memcmp(&entry.gid, gid, sizeof(*gid)))
+				return i;
+		sleep_ms(20);
+	} while (now_ms() < end);
+	LAB_NEED(false, "no GID comes for an address");
+}
+
+static char mac_before[32];
+
+static void write_mac(char *text, const uint8_t mac[6])
+{
+	snprintf(text, 18, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4],
+		 mac[5]);
+}
+
+static int remove_ways(void *unused)
+{
+	(void)unused;
+	shell("ip link set %s address %s", self->netdev, mac_before);
+	shell("ip link del " VLAN_DEVICE);
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (!ways[i].vlan) {
+			shell("ip neigh del %s dev %s 2> /dev/null || :", ways[i].to, self->netdev);
+			shell("ip address del %s/%u dev %s", ways[i].own, ways[i].bits,
+			      self->netdev);
+		}
+	/* where other tests look for it */
+	CHECK_EQ(gid_index(&self->gid), 0);
+	return 0;
+}
+
+/* An interface forgets them all when it gets another address. */
+static void make_neighbours(void)
+{
+	for (unsigned int i = 0; i < WAYS; i++)
+		shell("ip neigh replace %s lladdr %s dev %s nud permanent", ways[i].to, ways[i].mac,
+		      way_device(&ways[i]));
+}
+
+static void make_ways(void)
+{
+	uint8_t mac[6];
+
+	netdev_mac(self->netdev, mac);
+	write_mac(mac_before, mac);
+	if (system("modprobe 8021q 2> /dev/null"))
+		SKIP("the kernel has no VLANs (CONFIG_VLAN_8021Q)");
+	shell("ip link add link %s name " VLAN_DEVICE " type vlan id %u", self->netdev, VLAN_ID);
+	lab_hold(remove_ways, mac_before);
+	shell("ip link set " VLAN_DEVICE " up");
+	for (unsigned int i = 0; i < WAYS; i++)
+		shell("ip address add %s/%u dev %s%s", ways[i].own, ways[i].bits,
+		      way_device(&ways[i]), ways[i].family == AF_INET6 ? " nodad" : "");
+	make_neighbours();
+}
+
+static void expect_header(const struct way *way, const char *what, unsigned int ah)
+{
+	unsigned int type = way->family == AF_INET ? 0x0800 : 0x86dd;
+	char want[128], own[18], text[2048];
+	uint64_t vlan, ipv4;
+	const char *header;
+	uint8_t mac[6];
+	size_t len = 0;
+
+	netdev_mac(way_device(way), mac);
+	write_mac(own, mac);
+	for (const char *c = way->mac; *c; c++)
+		if (*c != ':')
+			want[len++] = *c;
+	for (const char *c = own; *c; c++)
+		if (*c != ':')
+			want[len++] = *c;
+	if (way->vlan)
+		len += snprintf(want + len, sizeof(want) - len, "8100%04x", SL << 13 | VLAN_ID);
+	snprintf(want + len, sizeof(want) - len, "%04x%c", type, way->family == AF_INET ? '4' : '6');
+	snprintf(text, sizeof(text), "%s", model_ask(self->model, "ah %u", ah));
+	header = strstr(text, "header=");
+	REQUIRE(header && model_find(text, "vlan", &vlan) && model_find(text, "ipv4", &ipv4));
+	header += strlen("header=");
+	if (strncmp(header, want, strlen(want)))
+		lab_note(__FILE__, __LINE__, "%s to %s: the header begins with %.40s, not with %s",
+			 what, way->to, header, want);
+	/* as its profile says, too */
+	CHECK_EQ(vlan, way->vlan);
+	CHECK_EQ(ipv4, way->family == AF_INET);
+}
+
+static void expect_header_of_ah(const struct way *way, const struct raw *raw)
+{
+	union ibv_gid own = gid_of(way->family, way->own), to = gid_of(way->family, way->to);
+	struct ib_uverbs_ah_attr attr = raw_ah_attr(&to);
+	struct dvq_ionic_ah_resp resp;
+	uint32_t ah;
+	int err;
+
+	attr.sl = SL;
+	attr.grh.sgid_index = gid_index(&own);
+	err = raw_ah(raw, raw->pd, &attr, UV_OUT(&resp, sizeof(resp)), &ah);
+	LAB_NEED(!err, "an AH to %s: %s", way->to, strerror(-err));
+	expect_header(way, "an AH", resp.ahid);
+	CHECK_EQ(raw_ah_destroy(raw, ah), 0);
+}
+
+static unsigned int ah_of_qp(const struct endpoint *endpoint)
+{
+	uint64_t ah;
+
+	REQUIRE(model_find(model_ask(self->model, "qp %u", endpoint->qp->qp_num), "ah", &ah));
+	return ah;
+}
+
+static void expect_header_of_qp(const struct way *way)
+{
+	struct endpoint *endpoint = endpoint_in(RC, IBV_QPS_INIT);
+	union ibv_gid own = gid_of(way->family, way->own);
+	struct ibv_qp_attr attr;
+	int mask, err;
+
+	mask = step(endpoint, IBV_QPS_RTR, &attr);
+	attr.ah_attr.sl = SL;
+	attr.ah_attr.grh.dgid = gid_of(way->family, way->to);
+	attr.ah_attr.grh.sgid_index = gid_index(&own);
+	err = ibv_modify_qp(endpoint->qp, &attr, mask);
+	LAB_NEED(!err, "a connection to %s: %s", way->to, strerror(err));
+	expect_header(way, "a connection", ah_of_qp(endpoint));
+}
+
+/* of connections and of address handles, with and without a tag; also when the interface has another address */
 IONIC_TEST(f65_addresses_in_the_header)
 {
-	struct duo duo;
+	struct dvq_ionic_ctx_resp resp;
+	char now[18] = "";
+	struct raw *raw;
+	uint8_t mac[6];
 
 	need_model();
-	duo = duo_new(NULL);
-	expect_header(duo.a);
+	make_ways();
+	raw = raw_new_ionic(self, &resp);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		for (unsigned int i = 0; i < WAYS; i++) {
+			expect_header_of_ah(&ways[i], raw);
+			expect_header_of_qp(&ways[i]);
+		}
+		if (turn)
+			break;
+		shell("ip link set %s address " OTHER_MAC, self->netdev);
+		make_neighbours();
+		netdev_mac(VLAN_DEVICE, mac);
+		write_mac(now, mac);
+		CHECK_STR(now, OTHER_MAC);
+	}
 }
 
 /* ---- address handles ------------------------------------------------------------------------- */
