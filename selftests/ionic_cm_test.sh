@@ -53,8 +53,8 @@ has_gid()
 }
 
 soon 10 reaches || skip_all 'the two interfaces do not reach each other: are they on one network?'
-soon 10 has_gid "$self" ffff:0a4e:0001 || skip_all "$self has no GID for its IPv4 address"
-soon 10 has_gid "$peer" ffff:0a4e:0002 || skip_all "$peer has no GID for its IPv4 address"
+soon 10 has_gid "$self" ffff:0a4e:0001 || bail_out "$self has no GID for its IPv4 address"
+soon 10 has_gid "$peer" ffff:0a4e:0002 || bail_out "$peer has no GID for its IPv4 address"
 
 listens()
 {

@@ -10,7 +10,7 @@ need_adapter ionic
 module=${DVQ_BUILD:-}/test_modules/verbs_test.ko
 [ -f "$module" ] || skip_all "no verbs_test.ko: it is built for guests only (make suite)"
 modprobe ib_core
-insmod "$module" self="$self" peer="$peer" || skip_all 'the module does not load: is it built for this kernel?'
+insmod "$module" self="$self" peer="$peer" || bail_out 'the module does not load: is it built for this kernel?'
 trap 'rmmod verbs_test' EXIT
 results=/sys/kernel/debug/dvq_verbs_test
 [ -d $results ] || mount -t debugfs none /sys/kernel/debug

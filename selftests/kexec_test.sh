@@ -71,8 +71,7 @@ first_kernel()
 	traffic &
 	sleep 3
 	"$here/lib/kexec.py" /run/kernel /run/initrd "$(cat /proc/cmdline) $word $(clock)"
-	echo 'Bail out! the kernel does not boot another one'
-	exit 1
+	bail_out 'the kernel does not boot another one'
 }
 
 grep -qw $word /proc/cmdline || first_kernel

@@ -5,11 +5,13 @@
 # and the device quiet, and the next attempt succeeds.
 
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
+. "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 . "${BASH_SOURCE[0]%/*}/lib/fault.sh"
 
 device=${DVQ_DEV:-efa_0}
 driver=/sys/bus/pci/drivers/dvq_efa
 
+need_named
 [ -d "/sys/class/infiniband/$device" ] ||
 	skip_all "no RDMA device $device: load dvq_efa.ko, or name one in DVQ_DEV"
 model_present || skip_all "needs the modelled adapter's control channel: real ones do not fail on request"

@@ -13,6 +13,8 @@
 #include "model.h"
 #include "netdev.h"
 
+#define NO_SUCH_DEVICE	"no RDMA device %s: ibv_devices lists those there are; set %s to one"
+
 static struct adapter first, second;
 struct adapter *self, *peer;
 
@@ -119,9 +121,7 @@ static struct ibv_device *choose(struct ibv_device **list, enum adapter_kind kin
 	}
 	device = by_name(list, name);
 	if (!device)
-		snprintf(why, size,
-			 "no RDMA device %s: ibv_devices lists those there are; set %s to one",
-			 name, variable);
+		snprintf(why, size, NO_SUCH_DEVICE, name, variable);
 	else if (kind != ADAPTER_ANY && kind_of(device) != kind)
 		snprintf(why, size, "%s in %s is no %s adapter", name, variable, kind_name(kind));
 	else
@@ -136,6 +136,24 @@ static void describe(struct adapter *adapter, struct ibv_device *device)
 	adapter->dvq = driven_by_dvq(device);
 	if (adapter->kind == ADAPTER_IONIC)
 		netdev_of(device, adapter->netdev);
+}
+
+bool adapter_is_missing(char *why, unsigned int size)
+{
+	static const char *const variables[] = { "DVQ_DEV", "DVQ_PEER_DEV" };
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool missing = false;
+
+	for (unsigned int i = 0; i < 2 && !missing; i++) {
+		const char *name = getenv(variables[i]);
+
+		missing = name && *name && !(list && by_name(list, name));
+		if (missing)
+			snprintf(why, size, NO_SUCH_DEVICE, name, variables[i]);
+	}
+	if (list)
+		ibv_free_device_list(list);
+	return missing;
 }
 
 bool adapters_find(enum adapter_kind kind, char *why, unsigned int size)

@@ -45,6 +45,11 @@ struct adapter {
 /* filled by adapters_find(), the contexts by adapters_open() */
 extern struct adapter *self, *peer;
 
+/*
+ * An adapter that is named and not there is a failure, where none at all is nothing to test. One sentence that
+ * says what to do is in @why.
+ */
+bool adapter_is_missing(char *why, unsigned int size);
 /* finds them without opening; false with one sentence that says what to do in @why */
 bool adapters_find(enum adapter_kind kind, char *why, unsigned int size);
 /* must succeed */

@@ -49,17 +49,29 @@ port_up()
 	local tries=$((100 * slow))
 
 	[ "$(adapter_kind "$1")" = ionic ] || return 0
-	ip link set "$(netdev_of "$1")" up || skip_all "cannot set the interface of $1 up"
+	ip link set "$(netdev_of "$1")" up || bail_out "cannot set the interface of $1 up"
 	until port_is_up "$1"; do
 		tries=$((tries - 1))
-		[ $tries -gt 0 ] || skip_all "the port of $1 does not come up: is there a cable?"
+		[ $tries -gt 0 ] || bail_out "the port of $1 does not come up: is there a cable?"
 		sleep 0.1
+	done
+}
+
+# Without an adapter there is nothing to test, but one that was named should be there.
+need_named()
+{
+	local variable
+
+	for variable in DVQ_DEV DVQ_PEER_DEV; do
+		[ -z "${!variable:-}" ] || [ -d "/sys/class/infiniband/${!variable}" ] ||
+			bail_out "no RDMA device ${!variable}: ibv_devices lists those there are; set $variable to one"
 	done
 }
 
 # need_kind efa|ionic: skips the program if $DVQ_DEV names an adapter of the other kind.
 need_kind()
 {
+	need_named
 	[ -z "${DVQ_DEV:-}" ] || [ "$(adapter_kind "$DVQ_DEV")" = "$1" ] ||
 		skip_all "$DVQ_DEV is no $1 adapter: set DVQ_DEV to one"
 }
@@ -70,6 +82,7 @@ need_adapter()
 {
 	local found other
 
+	need_named
 	kind=$1
 	[ "$kind" != any ] || kind=$(adapter_kind "${DVQ_DEV:-}")
 	mapfile -t found < <(adapters_of "${kind:-efa}")
@@ -77,8 +90,6 @@ need_adapter()
 	self=${DVQ_DEV:-${found[0]:-}}
 	[ -n "$self" ] ||
 		skip_all "no adapter: load dvq_${kind:-efa or dvq_ionic}, or name a device in DVQ_DEV"
-	[ -d "/sys/class/infiniband/$self" ] ||
-		skip_all "no RDMA device $self: ibv_devices lists them; set DVQ_DEV to one"
 	kind=$(adapter_kind "$self")
 	[ "$1" = any ] || need_kind "$1"
 	peer=$self

@@ -12,7 +12,7 @@
  *	ADAPTER_TEST_MAIN(ADAPTER_ANY)
  *
  * To be included by one source file of a program. Without an adapter the program
- * says what to do and ends with status 4. At the end of each test everything the
+ * says what to do and ends with status 4 (1 if one was named). At the end of each test everything the
  * library made is undone, and the model is asked whether the driver or the test did
  * anything that a correct one would not: a test that means to calls
  * expect_violations().
@@ -241,6 +241,10 @@ static int adapter_test_main(enum adapter_kind kind, int argc, char **argv)
 	int status;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (adapter_is_missing(why, sizeof(why))) {
+		printf("TAP version 13\nBail out! %s\n", why);
+		return 1;
+	}
 	if (!adapters_find(kind, why, sizeof(why))) {
 		printf("TAP version 13\n1..0 # SKIP %s\n", why);
 		return 4;

@@ -48,13 +48,8 @@ need_pair()
 		skip_all 'needs a second machine: set DVQ_GUEST to 0 or 1 and DVQ_PEER to its address'
 	case "${DVQ_GUEST:-}" in
 	0|1) ;;
-	*)
-		echo "Bail out! DVQ_GUEST must be 0 on one machine and 1 on the other, not '${DVQ_GUEST:-}'"
-		exit 1
-		;;
+	*) bail_out "DVQ_GUEST must be 0 on one machine and 1 on the other, not '${DVQ_GUEST:-}'" ;;
 	esac
-	[[ ${DVQ_PEER:-} =~ ^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$ ]] || {
-		echo "Bail out! DVQ_PEER must be the other machine's IPv4 address, not '${DVQ_PEER:-}'"
-		exit 1
-	}
+	[[ ${DVQ_PEER:-} =~ ^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$ ]] ||
+		bail_out "DVQ_PEER must be the other machine's IPv4 address, not '${DVQ_PEER:-}'"
 }

@@ -47,8 +47,16 @@ soon()
 	done
 }
 
+bail_out()
+{
+	echo "Bail out! $*"
+	exit 1
+}
+
+# skips the program; before its first test, then it is too late
 skip_all()
 {
+	[ -z "${tap_name:-}" ] || bail_out "in $tap_name: $*"
 	echo 'TAP version 13'
 	echo "1..0 # SKIP $*"
 	exit 4
