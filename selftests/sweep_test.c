@@ -1020,6 +1020,17 @@ static const struct operation on_ionic[] = {
 
 #define COUNT(array)	(sizeof(array) / sizeof((array)[0]))
 
+/* all that there are in the operations above */
+static const char *const efa_commands[] = {
+	"alloc_uar", "dealloc_uar", "alloc_pd", "dealloc_pd", "create_ah", "destroy_ah", "reg_mr", "dereg_mr",
+	"create_cq", "destroy_cq", "create_qp", "modify_qp", "query_qp", "destroy_qp", "get_stats", NULL
+};
+
+static const char *const ionic_commands[] = {
+	"create_ah", "destroy_ah", "create_mr", "destroy_mr", "create_cq", "destroy_cq", "create_qp", "modify_qp",
+	"query_qp", "destroy_qp", "stats_vals", "qp_stats_vals", NULL
+};
+
 static void need_dvq(void)
 {
 	if (!self->dvq)
@@ -1044,7 +1055,9 @@ ADAPTER_TEST(each_command_refused)
 	need_dvq();
 	need_model();
 	set_up();
+	sweep_begin();
 	each(sweep_commands);
+	sweep_expect(is_efa() ? efa_commands : ionic_commands);
 }
 
 /* That is the end of the adapter each time, so the driver takes it anew. */
@@ -1072,7 +1085,9 @@ ADAPTER_TEST(each_command_unanswered)
 	need_model();
 	set_up();
 	lab_drop_all();
+	sweep_begin();
 	each(sweep_silence_of);
+	sweep_expect(is_efa() ? efa_commands : ionic_commands);
 }
 
 ADAPTER_TEST(each_allocation_fails)

@@ -17,6 +17,7 @@
 #define POINT_SECONDS	(60 * lab_slow())	/* for one try of an operation; then it hangs */
 #define POINTS_MAX	2000	/* of one operation; more is a test that does not end */
 #define COMMANDS_MAX	16	/* kinds of admin commands in one operation */
+#define KINDS_MAX	64	/* in all of them */
 
 /* ---- accounts ---------------------------------------------------------------------- */
 
@@ -211,6 +212,40 @@ struct commands {
 	char name[COMMANDS_MAX][32];
 };
 
+/* the kinds that have failed since sweep_begin() */
+static struct {
+	unsigned int count;
+	char name[KINDS_MAX][32];
+} kinds;
+
+static bool has_had(const char *command)
+{
+	for (unsigned int i = 0; i < kinds.count; i++)
+		if (!strcmp(kinds.name[i], command))
+			return true;
+	return false;
+}
+
+static void note_failed(const char *command)
+{
+	if (has_had(command))
+		return;
+	LAB_NEED(kinds.count < KINDS_MAX, "more commands than there can be");
+	strcpy(kinds.name[kinds.count++], command);
+}
+
+void sweep_begin(void)
+{
+	kinds.count = 0;
+}
+
+void sweep_expect(const char *const *commands)
+{
+	for (; *commands; commands++)
+		if (!has_had(*commands))
+			lab_note(__FILE__, __LINE__, "no operation had a %s that could fail", *commands);
+}
+
 /* "admin_NAME=COUNT" of the model's counters; sums are no command */
 static bool next_command(const char **text, char *name, size_t size)
 {
@@ -313,6 +348,8 @@ void sweep_commands(const struct operation *operation)
 
 			while (try_refusal(operation, commands.name[i], nth, refusal, &start))
 				nth++;
+			if (nth > 1)
+				note_failed(commands.name[i]);
 			if (refusal == refusals)
 				points += nth - 1;
 		}
@@ -321,23 +358,19 @@ void sweep_commands(const struct operation *operation)
 
 /* ---- silence --------------------------------------------------------------------------- */
 
-static bool is_new(const char *command)
+/* Destroying succeeds with an adapter that has failed. */
+static int without_answer(const struct operation *operation, const char *command)
 {
-	static struct { char name[32]; } seen[64];
-	static unsigned int count;
+	int err = self->kind == ADAPTER_EFA ? -ETIME : -ENODEV;
 
-	for (unsigned int i = 0; i < count; i++)
-		if (!strcmp(seen[i].name, command))
-			return false;
-	LAB_NEED(count < sizeof(seen) / sizeof(seen[0]), "more commands than there can be");
-	strcpy(seen[count++].name, command);
-	return true;
+	if (operation->destroys)
+		return 0;
+	return operation->expect ? operation->expect(command, err) : err;
 }
 
-/* Destroying succeeds with an adapter that has failed. */
 static void try_silence(const struct operation *operation, const char *command)
 {
-	int lost = self->kind == ADAPTER_EFA ? -ETIME : -ENODEV, err;
+	int want = without_answer(operation, command), err;
 	struct resources before;
 	char what[160];
 
@@ -347,8 +380,10 @@ static void try_silence(const struct operation *operation, const char *command)
 	before = resources_now(self);
 	model_ask(self->model, "inject op=%s action=drop", command);
 	err = operation->run(operation);
-	if (err && err != lost)
-		lab_note(__FILE__, __LINE__, "%s: %s", what, strerror(-err));
+	if (!has_fired())
+		lab_note(__FILE__, __LINE__, "%s: it was not even asked", what);
+	if (err != want)
+		lab_note(__FILE__, __LINE__, "%s: %d (%s), wanted %d", what, err, strerror(-err), want);
 	if (err)
 		resources_expect(self, &before, what);
 	else
@@ -363,7 +398,8 @@ bool sweep_silence(const struct operation *operation)
 
 	learn(operation, &commands);
 	for (unsigned int i = 0; i < commands.count; i++)
-		if (is_new(commands.name[i])) {
+		if (!has_had(commands.name[i])) {
+			note_failed(commands.name[i]);
 			try_silence(operation, commands.name[i]);
 			return true;
 		}
@@ -473,6 +509,8 @@ void sweep_allocations(const struct operation *operation)
 	while (nth <= POINTS_MAX && try_lack(operation, fd, nth, &start))
 		nth++;
 	close(fd);
+	if (nth == 1)	/* each at least copies something from the caller */
+		lab_note(__FILE__, __LINE__, "%s: nothing in it could fail", operation->name);
 	if (nth > POINTS_MAX)
 		lab_note(__FILE__, __LINE__, "%s: still failing after %u", operation->name, nth);
 	printf("# %s: %u allocation failure points, %u leaks\n", operation->name, nth - 1, leaks);

@@ -28,7 +28,7 @@ typedef int (*step_fn)(const struct operation *operation);
  * @prepare, @undo, @tidy: what has to be there, the reverse of @run, the reverse of @prepare; nothing
  *	fails in these. NULL: nothing to do
  * @held: after a failure: is everything as it was? What the accounts do not show
- * @expect: the documented result when @command fails with @err; NULL: that
+ * @expect: the documented result when @command fails with @err, or is not answered; NULL: that
  * @offered: not every adapter or kernel has it; for the caller of these functions
  * @destroys: what it is about is gone afterwards, also if only the answer cannot be given
  * @partly: what has succeeded before the failure is not undone; to do it again does the rest
@@ -49,6 +49,10 @@ struct operation {
 	int arg, from, to;
 };
 
+/* a sweep over several operations begins: no kind of admin command has failed yet */
+void sweep_begin(void);
+/* and ends: each of these, up to NULL, must have, or it was a sweep over nothing */
+void sweep_expect(const char *const *commands);
 /* each of its admin commands is refused, in several ways; needs the model */
 void sweep_commands(const struct operation *operation);
 /*
