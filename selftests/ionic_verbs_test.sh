@@ -15,17 +15,18 @@ trap 'rmmod verbs_test' EXIT
 results=/sys/kernel/debug/dvq_verbs_test
 [ -d $results ] || mount -t debugfs none /sys/kernel/debug
 
-# run NAME: what the module has to say must be nothing
+# run NAME: what the module has to say must be nothing, up to the line that it ends with
 run()
 {
-	local line complaints=0
+	local line complaints=0 ended=no
 
 	while read -r line; do
-		[ "$line" != end ] || continue
+		[ "$line" != end ] || { ended=yes; continue; }
 		complaints=$((complaints + 1))
 		[ "$complaints" -gt 10 ] || fail "$line"
 	# by cat, because the shell would go back in the file, which runs the test again
-	done < <(cat "$results/$1")
+	done < <(cat "$results/$1" 2>&1)
+	[ "$ended" = yes ] || fail "$1 did not run to its end"
 }
 
 # model_name DEVICE: what the model calls it

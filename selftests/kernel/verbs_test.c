@@ -771,9 +771,12 @@ static void test_refused_objects(void)
 	static const enum ib_qp_type types[] = {
 		IB_QPT_SMI, IB_QPT_UC, IB_QPT_RAW_PACKET, IB_QPT_XRC_INI,
 	};
+	int ret;
 	u32 i;
 
-	if (end_init(&a, self_dev, 0))
+	ret = end_init(&a, self_dev, 0);
+	EXPECT_EQ(ret, 0);
+	if (ret)
 		goto out;
 	attr.send_cq = a.cq;
 	attr.recv_cq = a.cq;
@@ -918,10 +921,13 @@ static void test_drain(void)
 {
 	enum ib_poll_context contexts[] = { IB_POLL_DIRECT, IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE };
 	struct ib_cq *cq;
+	int ret;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
-		if (end_init(&a, self_dev, 0))
+		ret = end_init(&a, self_dev, 0);
+		EXPECT_EQ(ret, 0);
+		if (ret)
 			goto out;
 		cq = a.cq;
 		a.cq = ib_alloc_cq(self_dev, NULL, 128, 0, contexts[i]);
