@@ -30,7 +30,7 @@ static uint64_t commands(void)
 		return model_stat(&stats, "admin");
 	}
 	sleep_ms(25);	/* the core hands out what it read up to 10 ms ago */
-	adapter_counter(self, false, "submitted_cmds", &sent);
+	LAB_NEED(adapter_counter(self, false, "submitted_cmds", &sent), "there is no counter submitted_cmds");
 	return sent;
 }
 

@@ -351,6 +351,6 @@ void adapter_port_counters(const struct adapter *adapter, struct port_counters *
 	/* the core hands out what it read up to 10 ms ago */
 	sleep_ms(25);
 	for (unsigned int i = 0; i < PORT_COUNTERS; i++)
-		if (!adapter_counter(adapter, true, adapter_counter_names[i], &counters->value[i]))
-			counters->value[i] = 0;
+		LAB_NEED(adapter_counter(adapter, true, adapter_counter_names[i], &counters->value[i]),
+			 "%s has no counter %s", adapter_name(adapter), adapter_counter_names[i]);
 }

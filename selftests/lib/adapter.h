@@ -127,6 +127,7 @@ extern const char *const adapter_counter_names[PORT_COUNTERS];
 /* a file of hw_counters, of port 1 or of the device; false if the driver has no such counter */
 bool adapter_counter(const struct adapter *adapter, bool of_port, const char *name,
 		     uint64_t *value);
+/* all of them must be there */
 void adapter_port_counters(const struct adapter *adapter, struct port_counters *counters);
 
 #endif /* SELFTESTS_ADAPTER_H */
