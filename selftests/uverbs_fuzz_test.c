@@ -26,6 +26,7 @@
 
 #include "lib/adapter_test.h"
 #include "lib/fuzz.h"
+#include "lib/resource.h"
 
 #define CALL_SECONDS	40	/* a guest has few and slow processors, and shares them */
 #define ENOUGH_CALLS	50000	/* to judge by */
@@ -334,32 +335,11 @@ static void check_model(uint64_t round, enum mode mode, const struct model_stats
 	LAB_NEED(false, "the adapter heard or kept what it should not");
 }
 
-/* lines of `rdma resource` that are not of our own process */
-static unsigned int resources(const char *object)
-{
-	char command[128], line[512];
-	unsigned int lines = 0;
-	FILE *file;
-
-	snprintf(command, sizeof(command), "rdma resource show %s link %s 2> /dev/null", object,
-		 adapter_name(self));
-	file = popen(command, "r");
-	LAB_NEED(file, "popen: %s", strerror(errno));
-	while (fgets(line, sizeof(line), file))
-		lines++;
-	pclose(file);
-	return lines;
-}
-
-static const char *const resource_names[] = { "qp", "cq", "mr", "pd", "ctx" };
-
-#define RESOURCES	(sizeof(resource_names) / sizeof(resource_names[0]))
-
 struct scene {
 	struct duo duo;
 	struct buffer *from, *to;
 	struct model_stats before;
-	unsigned int resources[RESOURCES];
+	struct resources resources;
 };
 
 /* One that was there all the time still sends. */
@@ -377,12 +357,6 @@ static void check_send(const struct scene *scene, uint64_t id)
 	CHECK_EQ(completion.id, id);
 }
 
-static void check_resources(const struct scene *scene)
-{
-	for (unsigned int i = 0; i < RESOURCES; i++)
-		CHECK_EQ(resources(resource_names[i]), scene->resources[i]);
-}
-
 static struct scene scene_new(void)
 {
 	struct scene scene = { .duo = duo_new(NULL) };
@@ -390,8 +364,7 @@ static struct scene scene_new(void)
 	scene.from = buffer_new(scene.duo.a->pd, SEND_BYTES, 0);
 	scene.to =
 		buffer_new(scene.duo.b->pd, SEND_BYTES + scene.duo.header, IBV_ACCESS_LOCAL_WRITE);
-	for (unsigned int i = 0; i < RESOURCES; i++)
-		scene.resources[i] = resources(resource_names[i]);
+	scene.resources = resources_now(self);
 	if (self->model[0])
 		model_stats(self->model, &scene.before);
 	return scene;
@@ -421,7 +394,7 @@ ADAPTER_TEST(calls)
 			       (unsigned long long)(now_ms() - begin) / 1000);
 	}
 	check_send(&scene, round);
-	check_resources(&scene);
+	resources_expect(self, &scene.resources, "at the end");
 	ms = now_ms() - begin;
 	printf("# %llu calls in %llu.%03llu s, %llu per second\n", (unsigned long long)made,
 	       (unsigned long long)ms / 1000, (unsigned long long)ms % 1000,
@@ -490,7 +463,7 @@ ADAPTER_TEST(doorbells)
 		adapter_expect_objects(self, &scene.before);
 		check_send(&scene, round);
 	}
-	check_resources(&scene);
+	resources_expect(self, &scene.resources, "at the end");
 }
 
 /* ---- options -------------------------------------------- */
