@@ -386,14 +386,12 @@ EFA_TEST(f09_as_many_qps_as_promised)
 {
 	unsigned int max = self->attr.max_qp, made = 0;
 	struct endpoint_options options = { .send_wr = 1, .recv_wr = 1, .state = ENDPOINT_RESET };
-	struct cq *cq = cq_new(self, 16, NULL);
-	struct ibv_pd *pd = pd_new(self);
 	struct endpoint *last = NULL, *endpoint;
 	struct model_stats before;
 
 	count_objects(&before);
-	options.pd = pd;
-	options.send_cq = cq;
+	options.pd = pd_new(self);
+	options.send_cq = cq_new(self, 16, NULL);
 	while (made <= max && (endpoint = endpoint_try(self, &options))) {
 		last = endpoint;
 		made++;
@@ -406,6 +404,8 @@ EFA_TEST(f09_as_many_qps_as_promised)
 	CHECK(last);
 	CHECK(!endpoint_try(self, &options));
 	CHECK_EQ(errno, ENOMEM);
+	lab_drop_all();
+	adapter_expect_objects(self, &before);
 }
 
 EFA_TEST(as_many_cqs_as_promised)
