@@ -182,6 +182,15 @@ uint64_t model_delta(const char *target, const struct model_stats *before, const
 	return model_stat(&now, key) - model_stat(before, key);
 }
 
+unsigned int model_drop(const char *target, unsigned int skip, unsigned int count)
+{
+	const char *said = model_ask(target, "drop skip=%u count=%u", skip, count);
+	uint64_t left;
+
+	LAB_NEED(model_find(said, "left", &left), "the model does not say what it has lost: %s", said);
+	return left;
+}
+
 uint64_t model_wait_delta(const char *target, const struct model_stats *before, const char *key,
 			  uint64_t want)
 {

@@ -52,6 +52,12 @@ uint64_t model_delta(const char *target, const struct model_stats *before, const
 uint64_t model_wait_delta(const char *target, const struct model_stats *before, const char *key,
 			  uint64_t want);
 
+/*
+ * Of the packets that it sends the adapter loses @count behind the next @skip. Returns how many of those asked for
+ * before it has not lost, and will not now.
+ */
+unsigned int model_drop(const char *target, unsigned int skip, unsigned int count);
+
 /* "key=value" in an answer; false if it is not there */
 bool model_find(const char *text, const char *key, uint64_t *value);
 

@@ -127,7 +127,7 @@ static int verb_drop(struct slot *slot, int argc, char **argv, FILE *out)
 		fputs("this device has no port on the network now", out);
 		return -ENODEV;
 	}
-	fabric_drop(port, skip, count);
+	fprintf(out, "left=%u", fabric_drop(port, skip, count));
 	return 0;
 }
 

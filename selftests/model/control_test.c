@@ -260,11 +260,11 @@ static void check_drop(unsigned int skip, unsigned int count)
 TEST(drop)
 {
 	set_up();
-	CHECK_STR(ask("tiny0 drop skip=3 count=5"), "ok");
+	CHECK_STR(ask("tiny0 drop skip=3 count=5"), "ok left=0");
 	check_drop(3, 5);
-	CHECK_STR(ask("tiny0 drop"), "ok");
+	CHECK_STR(ask("tiny0 drop"), "ok left=5");
 	check_drop(0, 1);
-	CHECK_STR(ask("tiny0 drop count=0"), "ok");
+	CHECK_STR(ask("tiny0 drop count=0"), "ok left=1");
 	check_drop(0, 0);
 	CHECK_CONTAINS(ask("tiny0 drop count=many"), "err count must be a number");
 	CHECK_CONTAINS(ask("tiny0 drop 3"),

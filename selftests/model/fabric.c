@@ -261,8 +261,11 @@ bool fabric_run(unsigned int budget)
 	return fabric_pending();
 }
 
-void fabric_drop(struct fabric_port *port, unsigned int skip, unsigned int count)
+unsigned int fabric_drop(struct fabric_port *port, unsigned int skip, unsigned int count)
 {
+	unsigned int left = port->drop_count;
+
 	port->drop_skip = skip;
 	port->drop_count = count;
+	return left;
 }

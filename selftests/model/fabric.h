@@ -78,7 +78,10 @@ bool fabric_pending(void);
 /* deliver at most @budget packets; true if there are more */
 bool fabric_run(unsigned int budget);
 
-/* drop the next @count packets sent by this port after @skip have passed */
-void fabric_drop(struct fabric_port *port, unsigned int skip, unsigned int count);
+/*
+ * drop the next @count packets sent by this port after @skip have passed; returns how many of those last asked for
+ * are still to be dropped, and are not any more
+ */
+unsigned int fabric_drop(struct fabric_port *port, unsigned int skip, unsigned int count);
 
 #endif /* MODEL_FABRIC_H */

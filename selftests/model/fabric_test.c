@@ -252,13 +252,14 @@ TEST(drops_asked_for)
 	CHECK_EQ(dev[1].got[5], 99);
 	CHECK_EQ(port[0].dropped, 3);
 	CHECK_EQ(port[0].sent, 8);
+	CHECK_EQ(fabric_drop(&port[0], 0, 0), 0);
 
 	/* a try that found the queue full is no packet */
 	for (uint32_t i = 0; i < FABRIC_QUEUE_MAX; i++)
 		send_value(0, 1, i);
 	fabric_drop(&port[0], 0, 1);
 	CHECK_EQ(send_value(0, 1, 0), -ENOBUFS);
-	CHECK_EQ(port[0].drop_count, 1);
+	CHECK_EQ(fabric_drop(&port[0], 0, 0), 1);
 	tear_down();
 }
 
