@@ -181,9 +181,13 @@ test_f79_surprise_removal()
 test_f79_removal_below_a_sleeper()
 {
 	self=$(rdma_device "$pci")
-	timeout "$limit" ibv_rc_pingpong -d "$self" -g 0 -p $((++tcp_port)) > "$work/sleeper" 2>&1 &
+	tcp_port=$((tcp_port + 1))
+	timeout "$limit" ibv_rc_pingpong -d "$self" -g 0 -p "$tcp_port" > "$work/sleeper" 2>&1 &
 	traffic_pids=($!)
-	sleep 1
+	server_pid=$!
+	# it has opened everything by then
+	wait_for_server || { fail 'the sleeper does not listen'; show sleeper; }
+	server_pid=''
 	model "$name" gone > /dev/null
 	echo 1 > "/sys/bus/pci/devices/$pci/remove"
 	model "$name" back > /dev/null

@@ -19,11 +19,11 @@ need_adapter any
 case $kind in
 efa)
 	address=$(cat "/sys/class/infiniband/$self/ports/1/gids/0")
-	large_writes='rdma_test write_of_64_mib' send='data_test send_by_wr_srd'
+	large_writes='rdma_test write_of_64_mib' send='data_test send_by_wr_srd' writes=rdma_write_wrs
 	;;
 ionic)
 	address=$(cat "/sys/class/net/$(netdev_of "$self")/address")
-	large_writes='ionic_rdma_test many_megabytes' send='ionic_data_test all_signalled'
+	large_writes='ionic_rdma_test many_megabytes' send='ionic_data_test all_signalled' writes=wqes_write
 	;;
 esac
 name=$(model_of "$address")
@@ -36,6 +36,12 @@ traffic()
 		# shellcheck disable=SC2086 # program and test
 		"$DVQ_BUILD"/selftests/$large_writes
 	done > /dev/null 2>&1
+}
+
+# as the kernel tells, for the channel to the model is the traffic's
+has_written()
+{
+	[ "$(cat "/sys/class/infiniband/$self/ports/1/hw_counters/$writes")" -gt "$1" ]
 }
 
 # A rule that does nothing is used up by the second reset of an ionic adapter's RDMA side.
@@ -68,8 +74,9 @@ first_kernel()
 	count_resets
 	# traffic takes the control channel, and gives it back to nobody
 	exec {tap_port}>&-
+	written=$(cat "/sys/class/infiniband/$self/ports/1/hw_counters/$writes")
 	traffic &
-	sleep 3
+	soon 60 has_written "$written" || fail 'there is no traffic'
 	"$here/lib/kexec.py" /run/kernel /run/initrd "$(cat /proc/cmdline) $word $(clock)"
 	bail_out 'the kernel does not boot another one'
 }
