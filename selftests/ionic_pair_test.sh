@@ -6,6 +6,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/tap.sh"
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 . "${BASH_SOURCE[0]%/*}/lib/pair.sh"
+. "${BASH_SOURCE[0]%/*}/lib/ping.sh"
 
 # of the adapters' own link
 network=10.88.0
@@ -20,7 +21,7 @@ test_ping()
 	until ping -q -c 1 -W 1 -I "$netdev" "$network.$((2 - DVQ_GUEST))" > /dev/null; do
 		[ "$SECONDS" -lt "$end" ] || { fail 'no answer to a ping'; return; }
 	done
-	ping -q -c 20 -i 0.05 -s 1400 "$network.$((2 - DVQ_GUEST))" > /dev/null || fail 'pings are lost'
+	each_ping_is_answered 20 -i 0.05 -s 1400 "$network.$((2 - DVQ_GUEST))" || fail 'pings are lost'
 }
 
 test_rc_pingpong() { pair ibv_rc_pingpong -g 0 -n 100 -s 5000 -c; }
