@@ -50,14 +50,10 @@ watch_end()
 # wait_for WHAT COMMAND...
 wait_for()
 {
-	local what=$1 tries=100
+	local what=$1
 
 	shift
-	until "$@"; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || { fail "waited in vain for $what"; return 1; }
-		sleep 0.1
-	done
+	soon 10 "$@" || { fail "waited in vain for $what"; return 1; }
 }
 
 resets()

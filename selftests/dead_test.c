@@ -208,9 +208,9 @@ EFA_TEST(f48_answer_too_late)
 {
 	struct bench bench = bench_new();
 
-	model_ask(self->model, "inject op=alloc_pd action=delay ms=1500");
+	model_ask(self->model, "inject op=alloc_pd action=delay ms=%u", 10000 * lab_slow());
 	CHECK_EQ(pd_once(&bench), -ETIME);
-	sleep_ms(2000);
+	sleep_ms(10500 * lab_slow());
 	expect_dead(&bench);
 }
 
