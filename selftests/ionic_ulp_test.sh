@@ -203,7 +203,13 @@ start_busy()
 	busy_pids+=($!)
 	while dd if="$to" of=/dev/null bs=65536 iflag=direct; do :; done > /dev/null 2>&1 &
 	busy_pids+=($!)
-	sleep 1
+	soon 60 is_busy "$to" || fail 'nobody reads and writes'
+}
+
+# is_busy DISK: it has been read and written by more than who looked what is on it
+is_busy()
+{
+	awk '{ exit !($1 > 64 && $5 > 64) }' "/sys/class/block/${1#/dev/}/stat"
 }
 
 # both end when their disk is gone
