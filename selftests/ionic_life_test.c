@@ -132,6 +132,45 @@ IONIC_TEST(random_turns)
 	adapter_expect_objects(self, &before);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+enum { TABLE_PAGES = 32768, TABLE_BYTES = TABLE_PAGES * 8 };
+
+/* a region that is described by a table of pages; @refused: by the adapter */
+struct region {
+	struct ibv_pd *pd;
+	struct memory *memory;
+	bool refused;
+};
+
+static void register_once(void *arg)
+{
+	struct region *region = arg;
+	struct ibv_mr *mr;
+
+	if (region->refused)
+		model_ask(self->model, "inject op=create_mr action=fail status=5");
+	mr = ibv_reg_mr(region->pd, region->memory->base, region->memory->size, 0);
+	CHECK_EQ(!mr, region->refused);
+	if (mr)
+		CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+IONIC_TEST(memory_of_tables_comes_back)
+{
+	struct region region;
+
+	need_model();
+	allow_seconds(300);
+	region.pd = pd_new(self);
+	region.memory = memory_scattered(TABLE_PAGES, 4096);
+	for (unsigned int i = 0; i < 2; i++) {
+		region.refused = i;
+		memory_expect_returned(i ? "regions that are refused" : "regions", TABLE_BYTES,
+				       register_once, &region);
+	}
+}
+
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 /**

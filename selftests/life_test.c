@@ -9,6 +9,7 @@
 
 #include "lib/efa_test.h"
 #include "lib/log.h"
+#include "lib/memory.h"
 #include "lib/uverbs.h"
 
 static void count_objects(struct model_stats *stats)
@@ -252,6 +253,73 @@ EFA_TEST(f24_qp_again_and_again)
 		REQUIRE(!endpoint_destroy(endpoint));
 	}
 	adapter_expect_objects(self, &before);
+}
+
+/* rings as large as there are, and the answer to their creation, which may be one that cannot be given */
+struct rings {
+	struct raw *raw;
+	uint32_t cq;
+	struct raw_qp qp;
+	bool refused;
+	struct dvq_efa_cq_resp cq_resp;
+	struct dvq_efa_qp_resp qp_resp;
+};
+
+static struct uv_data rings_answer(const struct rings *rings, void *out, size_t len)
+{
+	return (struct uv_data) { .out = rings->refused ? (void *)8 : out, .out_len = len };
+}
+
+static void cq_turn_of_memory(void *arg)
+{
+	struct rings *rings = arg;
+	struct dvq_efa_cq_req req = raw_cq_req(rings->raw);
+	struct uv_data data = rings_answer(rings, &rings->cq_resp, sizeof(rings->cq_resp));
+	uint32_t cq;
+
+	data.in = &req;
+	data.in_len = sizeof(req);
+	CHECK_EQ(raw_cq(rings->raw, self->attr.max_cqe, &data, &cq), rings->refused ? -EFAULT : 0);
+	if (!rings->refused)
+		CHECK_EQ(raw_cq_destroy(rings->raw, cq), 0);
+}
+
+static void qp_turn_of_memory(void *arg)
+{
+	struct rings *rings = arg;
+	struct uv_data data = rings_answer(rings, &rings->qp_resp, sizeof(rings->qp_resp));
+	uint32_t qp;
+
+	data.in = &rings->qp.req;
+	data.in_len = sizeof(rings->qp.req);
+	CHECK_EQ(raw_qp_data(rings->raw, &rings->qp, &data, &qp), rings->refused ? -EFAULT : 0);
+	if (!rings->refused)
+		CHECK_EQ(raw_qp_destroy(rings->raw, qp), 0);
+}
+
+EFA_TEST(memory_of_rings_comes_back)
+{
+	struct rings rings = { .raw = raw_new(self) };
+	struct dvq_efa_cq_resp resp;
+
+	if (!self->dvq)
+		SKIP("is about dvq_efa");
+	allow_seconds(300);
+	rings.cq = raw_cq_new(rings.raw, &resp);
+	rings.qp = raw_qp_usual(rings.raw, rings.cq);
+	rings.qp.cap.max_recv_wr = self->efa.max_rq_wr;
+	rings.qp.req.rq_ring_size = self->efa.max_rq_wr * 16;
+	/* once, to know how large they are */
+	cq_turn_of_memory(&rings);
+	qp_turn_of_memory(&rings);
+	REQUIRE(rings.cq_resp.q_mmap_size && rings.qp_resp.rq_mmap_size);
+	for (unsigned int i = 0; i < 2; i++) {
+		rings.refused = i;
+		memory_expect_returned(i ? "CQs refused at the end" : "CQs",
+				       rings.cq_resp.q_mmap_size, cq_turn_of_memory, &rings);
+		memory_expect_returned(i ? "QPs refused at the end" : "QPs",
+				       rings.qp_resp.rq_mmap_size, qp_turn_of_memory, &rings);
+	}
 }
 
 EFA_TEST(context_again_and_again)

@@ -271,3 +271,40 @@ long memory_pinned(void)
 	LAB_NEED(kilobytes >= 0, "/proc/self/status has no VmPin");
 	return kilobytes;
 }
+
+/* bytes that nobody has, or that would be had at once */
+static int64_t available(void)
+{
+	FILE *file = fopen("/proc/meminfo", "r");
+	long long kib = -1;
+	char line[128];
+
+	LAB_NEED(file, "/proc/meminfo: %s", strerror(errno));
+	while (kib < 0 && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %lld kB", &kib) != 1)
+			kib = -1;
+	fclose(file);
+	LAB_NEED(kib >= 0, "/proc/meminfo says nothing of MemAvailable");
+	return kib * 1024;
+}
+
+void memory_expect_returned(const char *what, size_t bytes, void (*turn)(void *arg), void *arg)
+{
+	const unsigned int warm_up = 4;
+	int64_t before, missing;
+	uint64_t end;
+
+	for (unsigned int i = 0; i < warm_up; i++)
+		turn(arg);
+	before = available();
+	for (uint64_t i = 0; i < MEMORY_TURNS / bytes; i++)
+		turn(arg);
+	/* what is freed late is freed within that time */
+	end = now_ms() + 5000 * lab_slow();
+	while (missing = before - available(), missing > (int64_t)MEMORY_TURNS / 2 && now_ms() < end)
+		sleep_ms(100);
+	printf("# %s, %llu turns: %lld KiB less\n", what,
+	       (unsigned long long)(MEMORY_TURNS / bytes), (long long)missing / 1024);
+	if (missing > (int64_t)MEMORY_TURNS / 2)
+		lab_note(__FILE__, __LINE__, "%s: memory does not come back", what);
+}

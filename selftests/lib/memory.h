@@ -49,4 +49,11 @@ int memory_dmabuf(struct memory *memory, size_t size, const char **why);
 /* what the kernel holds of this process's memory for devices, in KiB */
 long memory_pinned(void);
 
+/*
+ * Takes @turn so often that what it allocates of the kernel's pages, @bytes and more, would be MEMORY_TURNS
+ * in all, and notes a failure if most of that has not come back. Who counts objects does not see pages.
+ */
+#define MEMORY_TURNS	(128ull << 20)
+void memory_expect_returned(const char *what, size_t bytes, void (*turn)(void *arg), void *arg);
+
 #endif /* SELFTESTS_MEMORY_H */
