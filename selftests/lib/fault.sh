@@ -46,6 +46,8 @@ allocations_can_fail()
 	echo 0 > $debug/failslab/verbose
 	echo 0 > $debug/fail_page_alloc/verbose
 	echo 0 > $debug/fail_usercopy/verbose
+	# for selftests/vm/klog; an error, so that it is on the console, too
+	echo '<3>dvq-test: allocations fail from here on' > /dev/kmsg
 }
 
 # fail_nths TEXT FILE: for each N that is read writes TEXT to FILE while the Nth allocation of that fails. Prints 0,

@@ -243,7 +243,7 @@ void sweep_expect(const char *const *commands)
 {
 	for (; *commands; commands++)
 		if (!has_had(*commands))
-			lab_note(__FILE__, __LINE__, "no operation had a %s that could fail", *commands);
+			lab_note(__FILE__, __LINE__, "%s: in no operation was it there to fail", *commands);
 }
 
 /* "admin_NAME=COUNT" of the model's counters; sums are no command */
@@ -437,6 +437,8 @@ const char *sweep_no_allocations(void)
 	write_text(DEBUG "/failslab/verbose", "0");
 	write_text(DEBUG "/fail_page_alloc/verbose", "0");
 	write_text(DEBUG "/fail_usercopy/verbose", "0");
+	/* for selftests/vm/klog; an error, so that it is on the console, too */
+	write_text("/dev/kmsg", "<3>dvq-test: allocations fail from here on\n");
 	return NULL;
 }
 
