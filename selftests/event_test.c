@@ -141,7 +141,7 @@ ADAPTER_TEST(event_whose_interrupt_is_lost)
 	one_event(&scene);
 }
 
-/* It is found with the next one of its EQ. To an EFA the next arm would be the same one: it counts events. */
+/* An ionic says so again with the next event, whose handler finds both. */
 ADAPTER_TEST(event_whose_interrupt_is_lost_for_good)
 {
 	unsigned int events = 0;
