@@ -430,10 +430,10 @@ static void wait_for_state(enum ibv_port_state state)
 	} while (port.state != state);
 }
 
-/* a cable that is out for less than all retries take delays, no more */
+/* a cable that is out for less than all retries take, here 17 seconds, delays, no more */
 IONIC_TEST(cable_pulled_for_a_while)
 {
-	struct scene scene = scene_new(NULL);
+	struct scene scene = scene_new(&(struct endpoint_options) { .connection.timeout = 19 });
 	struct work work = write_work(&scene, 1, 5000);
 
 	need_two();
