@@ -155,9 +155,10 @@ struct dvq_file {
 int dvq_file_remember(struct dvq_file *file, int fd);
 bool dvq_file_is_same(const struct dvq_file *file);
 
-/* the object that a mapping belongs to */
+/* what a mapping belongs to: an object, or the context's file, which has no uid */
 struct dvq_object {
 	struct ibv_context *context;
+	bool is_file;
 	uint64_t uid;
 };
 

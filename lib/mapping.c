@@ -331,21 +331,21 @@ void dvq_borrow_reap(void)
 }
 
 /* a mapping that is good for what is asked, not only one of the same key */
-static struct loan *find_loan(const struct dvq_object *object, bool of_file, uint64_t key,
-			      uint64_t length, int prot)
+static struct loan *find_loan(const struct dvq_object *object, uint64_t key, uint64_t length,
+			      int prot)
 {
 	struct loan *loan;
 
 	for (loan = loans; loan; loan = loan->next)
-		if (loan->file.fd == object->context->cmd_fd && loan->of_file == of_file &&
+		if (loan->file.fd == object->context->cmd_fd && loan->of_file == object->is_file &&
 		    loan->uid == object->uid && loan->key == key &&
 		    loan->length >= length && !(prot & ~loan->prot))
 			return loan;
 	return NULL;
 }
 
-static int new_loan(const struct dvq_object *object, bool of_file, uint64_t key, uint64_t length,
-		    int prot, struct loan **result)
+static int new_loan(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
+		    struct loan **result)
 {
 	struct loan *loan = calloc(1, sizeof(*loan));
 	int ret;
@@ -362,7 +362,7 @@ static int new_loan(const struct dvq_object *object, bool of_file, uint64_t key,
 	loan->length = length;
 	loan->key = key;
 	loan->prot = prot;
-	loan->of_file = of_file;
+	loan->of_file = object->is_file;
 	loan->uid = object->uid;
 	loan->next = loans;
 	loans = loan;
@@ -370,11 +370,11 @@ static int new_loan(const struct dvq_object *object, bool of_file, uint64_t key,
 	return 0;
 }
 
-static int lend_own(const struct dvq_object *object, bool of_file, uint64_t key, uint64_t length,
-		    int prot, void **address)
+static int lend_own(const struct dvq_object *object, uint64_t key, uint64_t length, int prot,
+		    void **address)
 {
-	struct loan *loan = find_loan(object, of_file, key, length, prot);
-	int ret = loan ? 0 : new_loan(object, of_file, key, length, prot, &loan);
+	struct loan *loan = find_loan(object, key, length, prot);
+	int ret = loan ? 0 : new_loan(object, key, length, prot, &loan);
 
 	if (!ret)
 		*address = loan->address;
@@ -388,10 +388,10 @@ int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, i
 
 	lock_loans();
 	/* one that was lent is lent again, whatever else there is by now */
-	*address = find_loan(object, false, key, length, prot) ? NULL :
+	*address = find_loan(object, key, length, prot) ? NULL :
 		   dvq_provider_mapping(object->context->cmd_fd, key, length);
 	if (!*address)
-		ret = lend_own(object, false, key, length, prot, address);
+		ret = lend_own(object, key, length, prot, address);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -399,11 +399,11 @@ int dvq_borrow(const struct dvq_object *object, uint64_t key, uint64_t length, i
 int dvq_borrow_page(struct ibv_context *context, uint64_t key, uint64_t length, int prot,
 		    void **address)
 {
-	const struct dvq_object file = { .context = context };
+	const struct dvq_object file = { .context = context, .is_file = true };
 	int ret;
 
 	lock_loans();
-	ret = lend_own(&file, true, key, length, prot, address);
+	ret = lend_own(&file, key, length, prot, address);
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
