@@ -591,26 +591,6 @@ static void need_our_driver(void)
 		SKIP("is about dvq's drivers");
 }
 
-/* what the adapter has more than @before (its answer to "cqs"); how many. */
-static unsigned int new_cqs(const char *before, unsigned int *numbers, unsigned int max)
-{
-	char now[4096], word[16], *rest = now, *number;
-	unsigned int n = 0;
-
-	snprintf(now, sizeof(now), "%s", model_ask(self->model, "cqs"));
-	while ((number = strsep(&rest, " "))) {
-		char all[4096 + 2];
-
-		snprintf(all, sizeof(all), " %s ", before);
-		snprintf(word, sizeof(word), " %.8s ", number);
-		if (!*number || strstr(all, word))
-			continue;
-		LAB_NEED(n < max, "more than %u new CQs", max);
-		numbers[n++] = strtoul(number, NULL, 10);
-	}
-	return n;
-}
-
 /* a CQ by the library, what the adapter calls it, and the channel of its events */
 struct witness {
 	struct ibv_comp_channel *channel;
@@ -627,7 +607,7 @@ static struct witness witness_new(int vector)
 	witness.cq = cq_new(self, 16, &(struct cq_options) {
 		.channel = witness.channel, .vector = vector,
 	});
-	witness.n = new_cqs(before, witness.numbers, 2);
+	witness.n = model_new(self->model, "cqs", before, witness.numbers, 2);
 	REQUIRE(witness.n);
 	return witness;
 }
@@ -647,13 +627,6 @@ static void witness_all(const struct witness *witness)
 		send_event(witness->numbers[i], 0);
 		CHECK(cq_event(witness->cq, PATIENCE_MS));
 	}
-}
-
-static bool readable(int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-
-	return poll(&pollfd, 1, 0) == 1;
 }
 
 /* a creation whose answer goes to a stall */
@@ -740,7 +713,7 @@ ADAPTER_TEST(events_of_a_cq_whose_creation_fails)
 	snprintf(before, sizeof(before), "%s", model_ask(self->model, "cqs"));
 	REQUIRE(!pthread_create(&thread, NULL, late_cq_create, &late));
 	stall_reached(stall);
-	n = new_cqs(before, numbers, 2);
+	n = model_new(self->model, "cqs", before, numbers, 2);
 	CHECK_EQ(n, self->kind == ADAPTER_IONIC ? 2 : 1);
 	for (unsigned int i = 0; i < n; i++) {
 		send_event(numbers[i], 0);
@@ -748,12 +721,12 @@ ADAPTER_TEST(events_of_a_cq_whose_creation_fails)
 			send_event(numbers[i], 8);	/* broken */
 	}
 	witness_all(&witness);
-	CHECK(!readable(late.channel));
-	CHECK(!readable(late.async));
+	CHECK(!fd_is_readable(late.channel, 0));
+	CHECK(!fd_is_readable(late.async, 0));
 	stall_fail(stall);
 	pthread_join(thread, NULL);
 	CHECK_EQ(late.err, -EFAULT);
-	CHECK_EQ(new_cqs(before, numbers, 2), 0);
+	CHECK_EQ(model_new(self->model, "cqs", before, numbers, 2), 0);
 	close(late.channel);
 	close(late.async);
 }
@@ -773,9 +746,9 @@ ADAPTER_TEST(event_on_the_eq_of_others)
 	REQUIRE(model_find(model_ask(self->model, "cq %u", there.numbers[0]), "eq", &eq));
 	model_ask(self->model, "event cq=%u eq=%u", here.numbers[0], (unsigned int)eq);
 	witness_all(&there);
-	CHECK(!readable(here.channel->fd));
+	CHECK(!fd_is_readable(here.channel->fd, 0));
 	witness_all(&here);
-	CHECK(!readable(there.channel->fd));
+	CHECK(!fd_is_readable(there.channel->fd, 0));
 }
 
 /* ---- again and again (F-11) ---------------------------------------------- */

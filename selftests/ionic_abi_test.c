@@ -3,7 +3,6 @@
  * dvq_ionic's part of the verbs calls, without libionic: every length, every answer byte, rings
  * that are none, pipelines that do not meet, answers that cannot be given.
  */
-#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -449,28 +448,6 @@ static void *creation_run(void *arg)
 	return NULL;
 }
 
-static bool has_event(uint32_t async, int ms)
-{
-	struct pollfd pollfd = { .fd = async, .events = POLLIN };
-
-	return poll(&pollfd, 1, ms) == 1;
-}
-
-/* the one that the adapter has more than @before (its answer to "qps") */
-static unsigned int new_qp(const char *before)
-{
-	char all[4096 + 2], word[16], now[4096], *rest = now, *number;
-
-	snprintf(all, sizeof(all), " %s ", before);
-	snprintf(now, sizeof(now), "%s", model_ask(self->model, "qps"));
-	while ((number = strsep(&rest, " "))) {
-		snprintf(word, sizeof(word), " %.8s ", number);
-		if (*number && !strstr(all, word))
-			return strtoul(number, NULL, 10);
-	}
-	return 0;
-}
-
 /* As event_test has it for CQs: events that came before would be left in the file when the QP is gone. */
 IONIC_TEST(events_of_a_qp_whose_creation_fails)
 {
@@ -497,16 +474,15 @@ IONIC_TEST(events_of_a_qp_whose_creation_fails)
 	snprintf(before, sizeof(before), "%s", model_ask(self->model, "qps"));
 	REQUIRE(!pthread_create(&thread, NULL, creation_run, &late));
 	stall_reached(stall);
-	number = new_qp(before);
-	REQUIRE(number);
+	REQUIRE(model_new(self->model, "qps", before, &number, 1) == 1);
 	model_ask(self->model, "event qp=%u code=%u", number, QP_FAILED);
 	model_ask(self->model, "event qp=%u code=%u", first.resp.qpid, QP_FAILED);
-	CHECK(has_event(witness.async, 60000));
-	CHECK(!has_event(late.async, 0));
+	CHECK(fd_is_readable(witness.async, 60000));
+	CHECK(!fd_is_readable(late.async, 0));
 	stall_fail(stall);
 	pthread_join(thread, NULL);
 	CHECK_EQ(late.err, -EFAULT);
-	CHECK_EQ(new_qp(before), 0);
+	CHECK_EQ(model_new(self->model, "qps", before, &number, 1), 0);
 	close(late.async);
 	close(witness.async);
 }

@@ -6,7 +6,6 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -546,13 +545,6 @@ ADAPTER_TEST(doorbell_page_outlives_the_adapter)
 	CHECK(!munmap((void *)page, PAGE));
 }
 
-static bool becomes_ready(int fd)
-{
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
-
-	return poll(&ready, 1, PATIENCE_MS) == 1;
-}
-
 /* who waits for events is woken and told, and can close */
 ADAPTER_TEST(channels_outlive_the_adapter)
 {
@@ -573,11 +565,11 @@ ADAPTER_TEST(channels_outlive_the_adapter)
 	REQUIRE(cq && !ibv_req_notify_cq(cq, 0));
 	REQUIRE(make(&set, context, 4096));
 	take_adapter_away();
-	CHECK(becomes_ready(context->async_fd));
+	CHECK(fd_is_readable(context->async_fd, PATIENCE_MS));
 	CHECK(!ibv_get_async_event(context, &event));
 	CHECK_EQ(event.event_type, IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&event);
-	CHECK(becomes_ready(channel->fd));
+	CHECK(fd_is_readable(channel->fd, PATIENCE_MS));
 	CHECK(ibv_get_cq_event(channel, &cq, &cookie));
 	CHECK(!ibv_alloc_pd(context));
 	/* in the order of a program that does not know */

@@ -152,6 +152,24 @@ void model_stats(const char *target, struct model_stats *stats)
 	strcpy(stats->text, text);
 }
 
+unsigned int model_new(const char *target, const char *list, const char *before, unsigned int *numbers,
+		       unsigned int max)
+{
+	char all[4096 + 2], word[16], now[4096], *rest = now, *number;
+	unsigned int n = 0;
+
+	snprintf(all, sizeof(all), " %s ", before);
+	snprintf(now, sizeof(now), "%s", model_ask(target, "%s", list));
+	while ((number = strsep(&rest, " "))) {
+		snprintf(word, sizeof(word), " %.8s ", number);
+		if (!*number || strstr(all, word))
+			continue;
+		LAB_NEED(n < max, "more than %u new %s", max, list);
+		numbers[n++] = strtoul(number, NULL, 10);
+	}
+	return n;
+}
+
 bool model_find(const char *text, const char *key, uint64_t *value)
 {
 	size_t len = strlen(key);

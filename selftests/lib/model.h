@@ -58,6 +58,13 @@ uint64_t model_wait_delta(const char *target, const struct model_stats *before, 
  */
 unsigned int model_drop(const char *target, unsigned int skip, unsigned int count);
 
+/*
+ * Numbers that are in the answer to @list ("cqs", "qps") and were not in @before, that answer at an earlier moment;
+ * how many, more than @max must not be.
+ */
+unsigned int model_new(const char *target, const char *list, const char *before, unsigned int *numbers,
+		       unsigned int max);
+
 /* "key=value" in an answer; false if it is not there */
 bool model_find(const char *text, const char *key, uint64_t *value);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,13 @@ uint32_t raw_async(const struct raw *raw)
 	err = uv_run(raw->fd, &call);
 	LAB_NEED(!err, "events: %s", strerror(-err));
 	return call.attr[0].data;
+}
+
+bool fd_is_readable(int fd, int ms)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, ms) == 1;
 }
 
 void raw_qp_start(struct uv_call *call, const struct raw *raw, const struct raw_qp *qp,

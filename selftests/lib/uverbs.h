@@ -20,6 +20,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -103,6 +104,8 @@ uint32_t raw_cq_new(const struct raw *raw, struct dvq_efa_cq_resp *resp);
 
 /* must succeed: a file that tells of events of CQs and QPs which name it */
 uint32_t raw_async(const struct raw *raw);
+/* does this file, or a channel, have something to read within so many milliseconds? */
+bool fd_is_readable(int fd, int ms);
 
 /**
  * struct raw_qp - what to ask for a QP, and who takes its completions

@@ -1311,6 +1311,22 @@ TEST(reset_between_posts)
 	end_scene();
 }
 
+/* a send ends, and then the QP is reset; of its other queue nothing is forgotten */
+static void send_and_reset(unsigned int i)
+{
+	CHECK_EQ(send_one(i), 0);
+	complete(id_of(i % 64), 0, SENT, 55, 0);
+	fake_kernel.qps[1].info.resets++;
+	changes()->qps++;
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+}
+
+static void forget_resets(void)
+{
+	fake_kernel.qps[1].info.resets = 0;
+	take_qp_of(&s.qp.ex.qp_base)->recv_resets = 0;
+}
+
 /* another QP of the CQ is reset again and again; what was set aside for that does not pile up */
 TEST(resets_beside_completions)
 {
@@ -1319,18 +1335,10 @@ TEST(resets_beside_completions)
 	set_scene(65);
 	take();
 	for (unsigned int i = 0; i < 1000; i++) {
-		CHECK_EQ(send_one(i), 0);
-		complete(id_of(i % 64), 0, SENT, 55, 0);
-		fake_kernel.qps[1].info.resets++;
-		changes()->qps++;
-		/* of the other queue nothing is forgotten */
-		CHECK_EQ(ibv_post_recv(&s.qp.ex.qp_base, &(struct ibv_recv_wr){
-			.sg_list = &(struct ibv_sge){ .length = 1 }, .num_sge = 1,
-		}, &(struct ibv_recv_wr *){ NULL }), 0);
+		send_and_reset(i);
 		CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
 		CHECK_EQ(wc.wr_id, i);
-		fake_kernel.qps[1].info.resets = 0;
-		take_qp_of(&s.qp.ex.qp_base)->recv_resets = 0;
+		forget_resets();
 	}
 	CHECK(take_cq_of(cq())->backlog_size <= 64);
 	end_scene();
@@ -1344,13 +1352,8 @@ TEST(backlog_that_is_never_empty)
 	set_scene(65);
 	take();
 	for (unsigned int i = 0; i < 1000; i++) {
-		CHECK_EQ(send_one(i), 0);
-		complete(id_of(i % 64), 0, SENT, 55, 0);
-		fake_kernel.qps[1].info.resets++;
-		changes()->qps++;
-		CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
-		fake_kernel.qps[1].info.resets = 0;
-		take_qp_of(&s.qp.ex.qp_base)->recv_resets = 0;
+		send_and_reset(i);
+		forget_resets();
 		if (i < 2)
 			continue;
 		CHECK_EQ(ibv_poll_cq(cq(), 1, &wc), 1);
