@@ -240,6 +240,7 @@ int ionic_cmd_rdma_create_aq(struct ionic *ionic, struct ionic_job *job)
 	if (!cq)
 		return ionic_refuse(ionic, job, IONIC_EQID, "CQ %u does not exist", ring.target);
 	cq->refs++;
+	cq->of_aq = true;
 	*aq = (struct ionic_aq){
 		.id = ring.id, .live = true, .cq = cq,
 		.depth_log2 = ring.depth_log2, .ring = ring.addr,

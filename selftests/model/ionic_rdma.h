@@ -90,6 +90,7 @@ struct ionic_cq {
 	struct ionic_eq *eq;
 	unsigned int depth_log2;
 	struct ionic_mem mem;
+	bool of_aq;			/* an admin queue answers here */
 	uint16_t prod, cons;		/* wrapped; cons as the host told last */
 	bool color;
 	uint16_t arm_prod, arm_cons;	/* for any completion */
@@ -298,7 +299,8 @@ struct ionic_qp {
 /* counted since creation; control verb "stats" */
 struct ionic_rdma_tally {
 	uint64_t admin[IONIC_AQ_OPS], admin_errors;
-	uint64_t doorbells_sq, doorbells_rq, doorbells_cq, cq_arms, doorbells_express;
+	uint64_t doorbells_sq, doorbells_rq, doorbells_cq, doorbells_express;
+	uint64_t cq_arms, aq_arms;	/* of CQs of work queues; of those of admin queues */
 	uint64_t doorbells_stray;
 	uint64_t wqes_send, wqes_write, wqes_read, wqes_atomic, wqes_local;
 	uint64_t wqes_inline, wqes_spec, wqes_recv;

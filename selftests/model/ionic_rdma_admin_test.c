@@ -269,6 +269,24 @@ TEST(an_arm_is_answered_once)
 	rnic_close(&r);
 }
 
+/* A driver arms the CQ of its admin queue when it likes: no test of work queues has to know. */
+TEST(arms_of_admin_queues_count_apart)
+{
+	struct rcq cq;
+	struct rqp qp;
+	struct rmr mr;
+
+	open_datagrams(&cq, &qp, &mr);
+	raq_arm(&r);
+	rcq_arm(&cq, false);
+	rcq_arm(&cq, true);
+	CHECK_EQ(test_control(r.nic.dev, "stats"), 0);
+	CHECK_EQ(test_answer_number("cq_arms"), 2);
+	CHECK_EQ(test_answer_number("aq_arms"), 1);
+	CHECK_STR(nic_violation(&r.nic), "");
+	rnic_close(&r);
+}
+
 /* what fires while the vector is masked fires when it is unmasked, whatever the credits are */
 TEST(events_wait_behind_the_mask)
 {

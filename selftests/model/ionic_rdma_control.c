@@ -58,6 +58,7 @@ void ionic_rdma_print_stats(const struct ionic *ionic, FILE *out)
 		{ "wqes_inline", t->wqes_inline }, { "wqes_spec", t->wqes_spec },
 		{ "doorbells_sq", t->doorbells_sq }, { "doorbells_rq", t->doorbells_rq },
 		{ "doorbells_cq", t->doorbells_cq }, { "cq_arms", t->cq_arms },
+		{ "aq_arms", t->aq_arms },
 		{ "doorbells_express", t->doorbells_express },
 		{ "doorbells_stray", t->doorbells_stray },
 		{ "completions", t->completions }, { "completions_error", t->completions_error },

@@ -133,6 +133,14 @@ void ionic_cq_complete(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint
 		ionic_cq_push(ionic, cq, cqe, word, solicited);
 }
 
+static void count_arm(struct ionic *ionic, const struct ionic_cq *cq)
+{
+	if (cq->of_aq)
+		ionic->rdma->tally.aq_arms++;
+	else
+		ionic->rdma->tally.cq_arms++;
+}
+
 void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, uint64_t value)
 {
 	unsigned int index = HW_GET(IONIC_DB_INDEX, value), ring = HW_GET(IONIC_DB_RING, value);
@@ -159,11 +167,11 @@ void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, u
 			cq->sol_unseen = false;
 		break;
 	case IONIC_DB_RING_CQ_ARM:
-		ionic->rdma->tally.cq_arms++;
+		count_arm(ionic, cq);
 		cq->arm_prod = index;
 		break;
 	default:
-		ionic->rdma->tally.cq_arms++;
+		count_arm(ionic, cq);
 		cq->sol_prod = index;
 	}
 	if (!cq->rung)

@@ -166,6 +166,14 @@ int raq(struct rnic *rnic, void *cmd, unsigned int op, size_t size)
 	return raq_answer(rnic);
 }
 
+void raq_arm(struct rnic *rnic)
+{
+	nic_ring(&rnic->nic, 0, rnic->nic.lif.rdma.cq.qtype,
+		 doorbell(RNIC_ADMIN_CQ, IONIC_DB_RING_CQ_ARM,
+			  ++rnic->aq_cq_arms & ((1u << rnic->aq_cq_log2) - 1)));
+	test_run();
+}
+
 int raq_destroy(struct rnic *rnic, unsigned int op, uint32_t id)
 {
 	struct ionic_aq_destroy cmd = { .id = htole32(id) };

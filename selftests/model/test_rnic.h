@@ -101,6 +101,7 @@ void raq_ring(struct rnic *rnic);
 /* the next answer: its status, or RNIC_NO_ANSWER */
 int raq_answer(struct rnic *rnic);
 int raq(struct rnic *rnic, void *cmd, unsigned int op, size_t size);
+void raq_arm(struct rnic *rnic);	/* its CQ */
 int raq_destroy(struct rnic *rnic, unsigned int op, uint32_t id);
 
 /* the next event of an event queue; false if there is none */
