@@ -144,6 +144,7 @@ struct ionic_mr {
 struct ionic_ah {
 	unsigned int id;
 	uint32_t pd;
+	bool of_qp;			/* came with MODIFY_QP: goes with the QP alone */
 	struct ionic_wire_header header;
 };
 

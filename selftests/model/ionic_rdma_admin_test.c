@@ -627,7 +627,9 @@ TEST(a_connected_pair_has_an_address_of_its_own)
 	cmd = rqp_modify_command(&ud, IONIC_QPA_STATE | IONIC_QPA_QKEY | IONIC_QPA_AV,
 				 IONIC_QPS_INIT);
 	check(raq(&r, &cmd, IONIC_AQ_MODIFY_QP, sizeof(cmd)), IONIC_AQ_BAD_ATTR, "datagrams");
-	/* it goes with its QP */
+	/* it goes with its QP, which needs it, and not before */
+	check(raq_destroy(&r, IONIC_AQ_DESTROY_AH, qp.ah), IONIC_AQ_BAD_STATE,
+	      "that of a connected QP");
 	CHECK_EQ(raq_destroy(&r, IONIC_AQ_DESTROY_QP, 2), 0);
 	CHECK_EQ(rah_create(&r, qp.ah, &r), 0);
 	rnic_close(&r);

@@ -88,6 +88,9 @@ enum ionic_aq_status ionic_aq_destroy_ah(struct ionic *ionic, const struct ionic
 	if (!ah)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_INDEX, "address handle %u does "
 				       "not exist", le32toh(cmd->id));
+	if (ah->of_qp)
+		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_STATE, "address handle %u is that "
+				       "of a connected QP", ah->id);
 	ionic_ah_free(ionic, ah);
 	return IONIC_AQ_OK;
 }

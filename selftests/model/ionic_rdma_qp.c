@@ -287,8 +287,7 @@ void ionic_qp_free(struct ionic *ionic, struct ionic_qp *qp)
 	ionic_mr_unbind(ionic, qp);
 	account(ionic, &qp->sq, -1);
 	account(ionic, &qp->rq, -1);
-	/* the handle of a connected QP is never destroyed by a command */
-	if (qp->attr.has_ah && ionic_ah_get(ionic, qp->attr.ah))
+	if (qp->attr.has_ah)
 		ionic_ah_free(ionic, ionic_ah_get(ionic, qp->attr.ah));
 	ionic->rdma->qps[qp->id] = NULL;
 	free_memory(qp);
@@ -386,6 +385,7 @@ static enum ionic_aq_status set_path(struct ionic *ionic, const struct ionic_aq_
 {
 	const struct ionic_aq_modify_qp *cmd = (const struct ionic_aq_modify_qp *)job->bytes;
 	uint32_t id = HW_GET(IONIC_QP_AH, le32toh(cmd->ah_len));
+	struct ionic_ah *ah;
 
 	if (!ionic_qp_connected(qp))
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "a path for QP %u, which "
@@ -393,9 +393,11 @@ static enum ionic_aq_status set_path(struct ionic *ionic, const struct ionic_aq_
 	if (qp->attr.has_ah ? id != qp->attr.ah : ionic_ah_get(ionic, id) != NULL)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_INDEX, "address handle %u is not "
 				       "that of QP %u", id, qp->id);
-	if (!ionic_ah_set(ionic, job, id, qp->pd, le64toh(cmd->hdr_addr),
-			  HW_GET(IONIC_QP_HDR_LEN, le32toh(cmd->ah_len)), cmd->hdr_profile))
+	ah = ionic_ah_set(ionic, job, id, qp->pd, le64toh(cmd->hdr_addr),
+			  HW_GET(IONIC_QP_HDR_LEN, le32toh(cmd->ah_len)), cmd->hdr_profile);
+	if (!ah)
 		return IONIC_AQ_BAD_ATTR;
+	ah->of_qp = true;
 	qp->attr.ah = id;
 	qp->attr.has_ah = true;
 	return IONIC_AQ_OK;
