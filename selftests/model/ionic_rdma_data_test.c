@@ -444,6 +444,37 @@ TEST(fast_registration)
 	close_both();
 }
 
+/* what could not be registered has no pages, whoever looks at it or gives it back */
+TEST(a_registration_that_fails)
+{
+	for (unsigned int hole = 0; hole < 2; hole++) {
+		struct ionic_wqe_reg_mr *wqe;
+		uint64_t used;
+		struct rmr fast;
+
+		open_both("");
+		used = tally(&a, "mr_pages");
+		rmr_open(&fast, &a, 9, 0, IONIC_MR_USER_KEY | IONIC_MR_INVALIDATE);
+		wqe = rqp_send_slot(&aqp);
+		wqe->header.op = rop(&aqp, IONIC_V1_REG_MR, IONIC_V2_REG_MR);
+		wqe->header.imm_key_length = htobe32(fast.key);
+		wqe->length = htobe64(8192);
+		wqe->addr = htobe64(hole ? test_hole() : amr.addr);
+		wqe->pages = htobe32(2);
+		/* no such size of pages, or no such table */
+		wqe->page_log2 = hole ? 12 : 3;
+		rqp_end(&aqp);
+		test_run();
+		check_local(0, IONIC_IO_MEM_MGMT);
+		CHECK_EQ(test_control(a.nic.dev, "mr 0x907"), 0);
+		CHECK_EQ(test_answer_number("valid"), 0);
+		CHECK_EQ(test_answer_number("pages"), 0);
+		CHECK_EQ(raq_destroy(&a, IONIC_AQ_DESTROY_MR, fast.key), 0);
+		CHECK_EQ(tally(&a, "mr_pages"), used);
+		close_both();
+	}
+}
+
 TEST(a_send_can_invalidate)
 {
 	const struct ionic_cqe *cqe;

@@ -42,7 +42,7 @@ static const char *check_table(const struct ionic_mem *mem)
 int ionic_mem_set(struct ionic *ionic, struct ionic_mem *mem, uint32_t pages, uint64_t addr,
 		  unsigned int page_log2, uint64_t offset, uint64_t length, const char **why)
 {
-	*mem = (struct ionic_mem){ .length = length, .count = pages };
+	*mem = (struct ionic_mem){ .length = length };
 	*why = NULL;
 	if (!pages || (pages > 1 && (page_log2 < 12 || page_log2 > 31))) {
 		*why = "are none, or of a size that does not exist";
@@ -53,6 +53,7 @@ int ionic_mem_set(struct ionic *ionic, struct ionic_mem *mem, uint32_t pages, ui
 		*why = "are more than the model has memory for";
 		return -EINVAL;
 	}
+	mem->count = pages;
 	if (pages == 1) {
 		mem->pages[0] = addr;
 		return 0;
