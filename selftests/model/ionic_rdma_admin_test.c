@@ -592,7 +592,9 @@ TEST(states_in_their_order)
 	check(rqp_modify(&qp, IONIC_QPA_STATE | IONIC_QPA_RQ_PSN, IONIC_QPS_RTR),
 	      IONIC_AQ_BAD_ATTR, "needs attributes 0x101180");
 	qp.pmtu_log2 = 7;
-	check(rqp_modify(&qp, IONIC_QPA_PATH_MTU, IONIC_QPS_INIT), IONIC_AQ_BAD_ATTR, "MTU 2^7");
+	check(rqp_modify(&qp, IONIC_QPA_STATE | IONIC_QPA_AV | IONIC_QPA_PATH_MTU |
+			 IONIC_QPA_DEST_QPN | IONIC_QPA_RQ_PSN, IONIC_QPS_RTR),
+	      IONIC_AQ_BAD_ATTR, "MTU 2^7");
 	/* a current state that is wrong is the caller's doing */
 	CHECK_EQ(rqp_modify(&qp, init | IONIC_QPA_CUR_STATE, IONIC_QPS_INIT), IONIC_AQ_BAD_STATE);
 	CHECK_STR(nic_violation(&r.nic), "");
@@ -602,6 +604,37 @@ TEST(states_in_their_order)
 	CHECK_EQ(rqp_modify(&qp, IONIC_QPA_STATE, IONIC_QPS_RESET), 0);
 	CHECK_EQ(rqp_state(&qp), IONIC_QPS_RESET);
 	CHECK_STR(nic_violation(&r.nic), "");
+	rnic_close(&r);
+}
+
+/* what is under way was made for these */
+TEST(attributes_that_are_fixed)
+{
+	static const uint32_t fixed[] = {
+		IONIC_QPA_PATH_MTU, IONIC_QPA_DEST_QPN, IONIC_QPA_RQ_PSN, IONIC_QPA_SQ_PSN,
+	};
+	struct rcq cq;
+	struct rqp qp;
+
+	rnic_open(&r, "a", "");
+	rcq_open(&cq, &r, 0, 2, 6);
+	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
+	rqp_open(&qp);
+	rqp_to_rtr(&qp, &qp);
+	for (unsigned int i = 0; i < 4; i++)
+		check(rqp_modify(&qp, fixed[i], IONIC_QPS_RTR), IONIC_AQ_BAD_ATTR,
+		      "from state 2 to 2 cannot change");
+	check(rqp_modify(&qp, IONIC_QPA_STATE | IONIC_QPA_SQ_PSN | IONIC_QPA_PATH_MTU,
+			 IONIC_QPS_RTS), IONIC_AQ_BAD_ATTR, "cannot change attributes 0x100");
+	CHECK_EQ(rqp_modify(&qp, IONIC_QPA_STATE | IONIC_QPA_SQ_PSN, IONIC_QPS_RTS), 0);
+	for (unsigned int i = 0; i < 4; i++)
+		check(rqp_modify(&qp, fixed[i] | IONIC_QPA_STATE, IONIC_QPS_RTS),
+		      IONIC_AQ_BAD_ATTR, "from state 3 to 3 cannot change");
+	/* a stranger's value does not matter without its bit */
+	qp.pmtu_log2 = 8;
+	CHECK_EQ(rqp_modify(&qp, IONIC_QPA_ACCESS, IONIC_QPS_RTS), 0);
+	CHECK_EQ(test_control(r.nic.dev, "qp 2"), 0);
+	CHECK_EQ(test_answer_number("mtu"), 1024);
 	rnic_close(&r);
 }
 

@@ -341,6 +341,22 @@ static uint32_t needed(const struct ionic_qp *qp, enum ionic_qp_state to)
 	}
 }
 
+/*
+ * Attributes that a change of state alone may set: what is under way is made for them.
+ * The same as the verbs' table of transitions has.
+ */
+static uint32_t fixed(const struct ionic_qp *qp, enum ionic_qp_state to)
+{
+	uint32_t attrs = IONIC_QPA_PATH_MTU | IONIC_QPA_DEST_QPN | IONIC_QPA_RQ_PSN |
+			 IONIC_QPA_SQ_PSN;
+
+	if (qp->state == IONIC_QPS_INIT && to == IONIC_QPS_RTR)
+		attrs &= ~(IONIC_QPA_PATH_MTU | IONIC_QPA_DEST_QPN | IONIC_QPA_RQ_PSN);
+	if (qp->state == IONIC_QPS_RTR && to == IONIC_QPS_RTS)
+		attrs &= ~IONIC_QPA_SQ_PSN;
+	return attrs;
+}
+
 static bool table_agrees(__le32 table, uint8_t depth_log2)
 {
 	return le32toh(table) == (depth_log2 ? IONIC_AQ_NO_TABLE : 0);
@@ -367,6 +383,10 @@ static enum ionic_aq_status check_modify(struct ionic *ionic, const struct ionic
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "QP %u to state %u needs "
 				       "attributes 0x%x, not only 0x%x", qp->id, to,
 				       needed(qp, to), mask);
+	if (fixed(qp, to) & mask)
+		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "QP %u from state %u to %u "
+				       "cannot change attributes 0x%x", qp->id, qp->state, to,
+				       fixed(qp, to) & mask);
 	if (mask & IONIC_QPA_PATH_MTU && (cmd->pmtu_log2 < IONIC_MTU_LOG2_MIN ||
 					  cmd->pmtu_log2 > IONIC_MTU_LOG2_MAX))
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "path MTU 2^%u",
