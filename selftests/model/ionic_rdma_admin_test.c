@@ -638,6 +638,36 @@ TEST(attributes_that_are_fixed)
 	rnic_close(&r);
 }
 
+/* a user may have asked for them, so they are refused and no mistake */
+TEST(attributes_beyond_their_range)
+{
+	struct rcq cq;
+	struct rqp qp;
+	const struct {
+		uint32_t attr, *value, max;
+	} rows[] = {
+		{ IONIC_QPA_TIMEOUT, &qp.timeout, 31 }, { IONIC_QPA_RNR_TIMER, &qp.rnr_timer, 31 },
+		{ IONIC_QPA_RETRY, &qp.retry, 7 }, { IONIC_QPA_RNR_RETRY, &qp.rnr_retry, 7 },
+		{ IONIC_QPA_RRQ_DEPTH, &qp.rrq_log2, 5 }, { IONIC_QPA_RSQ_DEPTH, &qp.rsq_log2, 5 },
+	};
+
+	rnic_open(&r, "a", "");
+	rcq_open(&cq, &r, 0, 2, 6);
+	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
+	rqp_open(&qp);
+	rqp_connect(&qp, &qp);
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		*rows[i].value = rows[i].max;
+		CHECK_EQ(rqp_modify(&qp, rows[i].attr, IONIC_QPS_RTS), 0);
+		*rows[i].value = rows[i].max + 1;
+		CHECK_EQ(rqp_modify(&qp, rows[i].attr, IONIC_QPS_RTS), IONIC_AQ_BAD_ATTR);
+		/* does not matter without its bit */
+		CHECK_EQ(rqp_modify(&qp, IONIC_QPA_ACCESS, IONIC_QPS_RTS), 0);
+	}
+	CHECK_STR(nic_violation(&r.nic), "");
+	rnic_close(&r);
+}
+
 TEST(a_connected_pair_has_an_address_of_its_own)
 {
 	struct ionic_aq_modify_qp cmd;

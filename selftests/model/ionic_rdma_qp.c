@@ -14,6 +14,9 @@
 #include "ionic_rdma.h"
 
 #define DEPTH_LOG2_MAX	16
+#define TIMER_MAX	31	/* verbs' codes of times have 5 bits */
+#define RETRY_MAX	7	/* and their numbers of retries 3 */
+#define READS_LOG2_MAX	5	/* the 16 that drivers offer, rounded up to 2^n - 1 */
 #define ACCESS		(IONIC_QP_REMOTE_WRITE | IONIC_QP_REMOTE_READ | IONIC_QP_REMOTE_ATOMIC)
 #define FLAGS_CREATE	(IONIC_QP_SQ_SPEC | IONIC_QP_RQ_SPEC | IONIC_QP_REMOTE_PRIV | \
 			 IONIC_QP_SQ_CMB | IONIC_QP_RQ_CMB | IONIC_QP_PRIVILEGED)
@@ -362,6 +365,18 @@ static bool table_agrees(__le32 table, uint8_t depth_log2)
 	return le32toh(table) == (depth_log2 ? IONIC_AQ_NO_TABLE : 0);
 }
 
+/* Do the values make sense? Drivers may pass on what users gave them. */
+static bool in_range(const struct ionic_aq_modify_qp *cmd, uint32_t mask)
+{
+	return !((mask & IONIC_QPA_TIMEOUT && cmd->timeout > TIMER_MAX) ||
+		 (mask & IONIC_QPA_RNR_TIMER && cmd->rnr_timer > TIMER_MAX) ||
+		 (mask & IONIC_QPA_RETRY && HW_GET(IONIC_QP_RETRY, cmd->retry) > RETRY_MAX) ||
+		 (mask & IONIC_QPA_RNR_RETRY &&
+		  HW_GET(IONIC_QP_RNR_RETRY, cmd->retry) > RETRY_MAX) ||
+		 (mask & IONIC_QPA_RRQ_DEPTH && cmd->rrq_depth_log2 > READS_LOG2_MAX) ||
+		 (mask & IONIC_QPA_RSQ_DEPTH && cmd->rsq_depth_log2 > READS_LOG2_MAX));
+}
+
 static enum ionic_aq_status check_modify(struct ionic *ionic, const struct ionic_aq_job *job,
 					 const struct ionic_qp *qp, enum ionic_qp_state to)
 {
@@ -397,7 +412,8 @@ static enum ionic_aq_status check_modify(struct ionic *ionic, const struct ionic
 				       "depths 2^%u and 2^%u", le32toh(cmd->rrq_table),
 				       le32toh(cmd->rsq_table), cmd->rrq_depth_log2,
 				       cmd->rsq_depth_log2);
-	return IONIC_AQ_OK;
+	/* choice: nobody says that the host checks these, so they may be a user's */
+	return in_range(cmd, mask) ? IONIC_AQ_OK : IONIC_AQ_BAD_ATTR;
 }
 
 static enum ionic_aq_status set_path(struct ionic *ionic, const struct ionic_aq_job *job,
