@@ -231,6 +231,7 @@ enum ionic_response_kind {
 
 struct ionic_response {
 	enum ionic_response_kind kind;
+	bool repeat;			/* of what was answered before: takes none of rsq_depth */
 	uint8_t syndrome;		/* ACK */
 	uint32_t psn, msn;
 	uint64_t addr;			/* READ */

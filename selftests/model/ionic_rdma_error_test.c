@@ -92,6 +92,54 @@ TEST(without_a_timeout_nobody_gives_up)
 	close_both();
 }
 
+/* until the network takes more from b than @packets, all that a receives waits */
+static void hold_answers(unsigned int packets)
+{
+	uint8_t byte = 0;
+
+	ionic_of(a.nic.dev)->net.held = true;
+	for (unsigned int i = packets; i < FABRIC_QUEUE_MAX; i++)
+		CHECK(!fabric_send(&ionic_of(b.nic.dev)->net, nic_mac(&a.nic), &byte, 1));
+}
+
+/*
+ * An answer is late, so it is asked for again. The requester takes the first one and goes on
+ * with its next request, which the responder must have a place for although it has not
+ * given the answer again.
+ */
+TEST(answers_given_again_take_no_place)
+{
+	for (unsigned int atomic = 0; atomic < 2; atomic++) {
+		open_adapters("");
+		aqp.rrq_log2 = bqp.rsq_log2 = 1;	/* one at a time */
+		rqp_open(&aqp);
+		rqp_open(&bqp);
+		rqp_connect(&aqp, &bqp);
+		rqp_connect(&bqp, &aqp);
+		hold_answers(20);
+		rqp_read(&aqp, &amr, 0, 40 * 1024, &bmr, 0);
+		if (atomic)
+			rqp_atomic(&aqp, true, 1, 0, &amr, 200000, &bmr, 200000);
+		else
+			rqp_read(&aqp, &amr, 200000, 40 * 1024, &bmr, 200000);
+		test_run_ms(68);
+		CHECK_EQ(tally(&b, "duplicates"), 1);
+		/* the other half of the first answer */
+		ionic_of(a.nic.dev)->net.held = false;
+		test_run();
+		hold_answers(20);
+		test_run_ms(1);
+		ionic_of(a.nic.dev)->net.held = false;
+		test_run_ms(100);
+		check_sent(&aqp, 1);
+		check_sent(&aqp, 2);
+		CHECK_EQ(mem_of(&a, &amr)[40 * 1024 - 1], 0xee);
+		CHECK_EQ(mem_of(&a, &amr)[200007], 0xee);
+		CHECK_EQ(tally(&b, "naks"), 0);
+		close_both();
+	}
+}
+
 /* the network refuses for a while; nothing is lost by that */
 TEST(a_full_network_is_waited_for)
 {

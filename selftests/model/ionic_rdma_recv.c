@@ -281,14 +281,21 @@ static unsigned int resources(const struct ionic_qp *qp)
 	return (1u << qp->attr.rsq_depth_log2) - 1;
 }
 
-/* reads and atomics that wait to be answered */
+/*
+ * Reads and atomics that wait to be answered. Not the answers that are given again: their
+ * requester may have them by now, and goes on.
+ */
 static unsigned int pending(const struct ionic_qp *qp)
 {
 	const struct ionic_responder *rsp = &qp->rsp;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < rsp->count; i++)
-		n += rsp->queue[(rsp->first + i) % IONIC_RESPONSES].kind != IONIC_RESPONSE_ACK;
+	for (unsigned int i = 0; i < rsp->count; i++) {
+		const struct ionic_response *response =
+			&rsp->queue[(rsp->first + i) % IONIC_RESPONSES];
+
+		n += response->kind != IONIC_RESPONSE_ACK && !response->repeat;
+	}
 	return n;
 }
 
@@ -304,14 +311,15 @@ static bool may_read(struct ionic *ionic, struct ionic_qp *qp, const struct ioni
 			       IONIC_MR_REMOTE_READ);
 }
 
-static void answer_read(struct ionic *ionic, struct ionic_qp *qp,
-			const struct ionic_packet *packet)
+static struct ionic_response *answer_read(struct ionic *ionic, struct ionic_qp *qp,
+					  const struct ionic_packet *packet)
 {
 	struct ionic_response *response = queue(ionic, qp, IONIC_RESPONSE_READ, packet->psn);
 
 	response->addr = packet->addr;
 	response->rkey = packet->rkey;
 	response->length = packet->length;
+	return response;
 }
 
 static void receive_read(struct ionic *ionic, struct ionic_qp *qp,
@@ -393,22 +401,32 @@ static void execute(struct ionic *ionic, struct ionic_qp *qp, const struct ionic
 		receive_write(ionic, qp, packet);
 }
 
+static void repeat_atomic(struct ionic *ionic, struct ionic_qp *qp, uint32_t psn)
+{
+	const struct ionic_responder *rsp = &qp->rsp;
+	struct ionic_response *response;
+
+	for (unsigned int i = 0; i < IONIC_REPLAYS; i++) {
+		if (!rsp->replay[i].valid || rsp->replay[i].psn != psn)
+			continue;
+		response = queue(ionic, qp, IONIC_RESPONSE_ATOMIC, psn);
+		response->value = rsp->replay[i].value;
+		response->repeat = true;
+		return;
+	}
+}
+
 /* it was executed, but the answer has not arrived: the same answer again */
 static void repeat(struct ionic *ionic, struct ionic_qp *qp, const struct ionic_packet *packet)
 {
-	const struct ionic_responder *rsp = &qp->rsp;
-
 	ionic->rdma->tally.duplicates++;
 	if (packet->parts & IONIC_WIRE_IS_ATOMIC) {
-		for (unsigned int i = 0; i < IONIC_REPLAYS; i++)
-			if (rsp->replay[i].valid && rsp->replay[i].psn == packet->psn)
-				queue(ionic, qp, IONIC_RESPONSE_ATOMIC, packet->psn)->value =
-					rsp->replay[i].value;
+		repeat_atomic(ionic, qp, packet->psn);
 	} else if (packet->parts & (IONIC_WIRE_IS_SEND | IONIC_WIRE_IS_WRITE)) {
 		if (packet->ack_req)
 			acknowledge(ionic, qp);
 	} else if (may_read(ionic, qp, packet)) {
-		answer_read(ionic, qp, packet);
+		answer_read(ionic, qp, packet)->repeat = true;
 	}
 }
 
