@@ -378,6 +378,11 @@ TEST(completion_queues_out_of_rule)
 	CQ_MUST(table, 0, IONIC_AQ_BAD_ATTR, "table 0x0");
 	CQ_MUST(pid, htole16(16), IONIC_AQ_BAD_ATTR, "page 16 of 16");
 	CQ_MUST(pages, 0, IONIC_AQ_BAD_ATTR, "are none");
+	/* found out before anybody takes memory for so many, or reads their table */
+	good.page_log2 = 12;
+	good.addr = htole64(test_hole());
+	CQ_MUST(pages, htole32(UINT32_MAX), IONIC_AQ_BAD_ATTR, "not as many as the length needs");
+	good = rcq_command(&cq, 2);
 	CHECK_EQ(raq(&r, &good, IONIC_AQ_CREATE_CQ, sizeof(good)), 0);
 	CHECK_EQ(raq_destroy(&r, IONIC_AQ_DESTROY_CQ, 7), 0);
 	check(raq_destroy(&r, IONIC_AQ_DESTROY_CQ, 7), IONIC_AQ_BAD_INDEX, "does not exist");
@@ -562,6 +567,9 @@ TEST(queue_pairs_out_of_rule)
 	QP_MUST(rq.stride_log2, 10, IONIC_AQ_BAD_ATTR, "of 2^10");
 	QP_MUST(sq.depth_log2, 17, IONIC_AQ_BAD_ATTR, "2^17 slots");
 	QP_MUST(rq.table, 0, IONIC_AQ_BAD_ATTR, "table 0x0");
+	good.sq.page_log2 = 12;
+	QP_MUST(sq.pages, htole32(UINT32_MAX), IONIC_AQ_BAD_ATTR, "not as many as the length needs");
+	good.sq.page_log2 = 0;
 	QP_MUST(flags, htobe32(IONIC_QP_SQ_CMB), IONIC_AQ_BAD_ATTR, "controller memory, which");
 	CHECK_EQ(raq(&r, &good, IONIC_AQ_CREATE_QP, sizeof(good)), 0);
 	check(raq(&r, &good, IONIC_AQ_CREATE_QP, sizeof(good)), IONIC_AQ_BAD_INDEX, "exists");

@@ -24,19 +24,28 @@ static int read_table(struct ionic *ionic, struct ionic_mem *mem, uint64_t addr)
 	return 0;
 }
 
-/* the pages are as many as the bytes need, and aligned */
-static const char *check_table(const struct ionic_mem *mem)
+/* the pages are as many as the bytes need; asked before there is memory for their list */
+static const char *check_count(uint32_t pages, unsigned int page_log2, uint64_t offset,
+			       uint64_t length)
+{
+	uint64_t page = 1ull << page_log2;
+
+	if (offset >= page)
+		return "begin behind their first page";
+	/* a sum that wraps is of less than two pages */
+	if ((offset + length + page - 1) >> page_log2 != pages)
+		return "are not as many as the length needs";
+	return NULL;
+}
+
+static bool aligned(const struct ionic_mem *mem)
 {
 	uint64_t page = 1ull << mem->page_log2;
 
-	if (mem->offset >= page)
-		return "begin behind their first page";
-	if ((mem->offset + mem->length + page - 1) >> mem->page_log2 != mem->count)
-		return "are not as many as the length needs";
 	for (uint32_t i = 0; i < mem->count; i++)
 		if (mem->pages[i] & (page - 1))
-			return "are not aligned to their size";
-	return NULL;
+			return false;
+	return true;
 }
 
 int ionic_mem_set(struct ionic *ionic, struct ionic_mem *mem, uint32_t pages, uint64_t addr,
@@ -48,6 +57,10 @@ int ionic_mem_set(struct ionic *ionic, struct ionic_mem *mem, uint32_t pages, ui
 		*why = "are none, or of a size that does not exist";
 		return -EINVAL;
 	}
+	if (pages > 1)
+		*why = check_count(pages, page_log2, offset, length);
+	if (*why)
+		return -EINVAL;
 	mem->pages = calloc(pages, sizeof(*mem->pages));
 	if (!mem->pages) {
 		*why = "are more than the model has memory for";
@@ -65,9 +78,9 @@ int ionic_mem_set(struct ionic *ionic, struct ionic_mem *mem, uint32_t pages, ui
 		ionic_mem_free(mem);
 		return -EFAULT;
 	}
-	*why = check_table(mem);
-	if (!*why)
+	if (aligned(mem))
 		return 0;
+	*why = "are not aligned to their size";
 	ionic_mem_free(mem);
 	return -EINVAL;
 }
