@@ -250,11 +250,15 @@ int ionic_cmd_rdma_create_aq(struct ionic *ionic, struct ionic_job *job)
 
 /* ---- doorbells -------------------------------------------------------------------- */
 
-/* a doorbell of something that is not there; after a reset that is no mistake */
-static void stray(struct ionic *ionic, const char *what, unsigned int id)
+bool ionic_rdma_stray(struct ionic *ionic, uint16_t pid)
 {
 	ionic->rdma->tally.doorbells_stray++;
-	if (!ionic->rdma->excused && !ionic->excused)
+	return !pid && !ionic->rdma->excused && !ionic->excused;
+}
+
+static void missing(struct ionic *ionic, uint16_t pid, const char *what, unsigned int id)
+{
+	if (ionic_rdma_stray(ionic, pid))
 		model_violation(&ionic->dev, "doorbell of %s %u, which does not exist", what, id);
 }
 
@@ -264,7 +268,7 @@ static void work_queue_doorbell(struct ionic *ionic, uint16_t pid, bool send, ui
 	struct ionic_qp *qp = ionic_qp_get(ionic, id);
 
 	if (!qp) {
-		stray(ionic, "QP", id);
+		missing(ionic, pid, "QP", id);
 		return;
 	}
 	if (qp->pid != pid) {
@@ -287,7 +291,7 @@ static void cq_doorbell(struct ionic *ionic, uint16_t pid, uint64_t value)
 	if (cq)
 		ionic_cq_doorbell(ionic, cq, pid, value);
 	else
-		stray(ionic, "CQ", id);
+		missing(ionic, pid, "CQ", id);
 }
 
 static void aq_doorbell(struct ionic *ionic, uint16_t pid, uint64_t value)
@@ -297,7 +301,7 @@ static void aq_doorbell(struct ionic *ionic, uint16_t pid, uint64_t value)
 	if (id < ionic->config.aqs && ionic->rdma->aqs[id].live)
 		ionic_aq_doorbell(ionic, &ionic->rdma->aqs[id], pid, value);
 	else
-		stray(ionic, "admin queue", id);
+		missing(ionic, 0, "admin queue", id); /* users have none */
 }
 
 bool ionic_rdma_doorbell(struct ionic *ionic, uint16_t pid, unsigned int type, uint64_t value)

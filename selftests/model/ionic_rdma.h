@@ -335,6 +335,15 @@ struct ionic_rdma {
 	struct ionic_rdma_tally tally;
 };
 
+/* ---- ionic_rdma.c ----------------------------------------------------------------- */
+
+/*
+ * Counts a doorbell in page @pid of what is not there, or does not listen yet. Is it a mistake?
+ * Not after a reset, and not in a user's page: one thread may ring while another has its
+ * queue reset or destroyed.
+ */
+bool ionic_rdma_stray(struct ionic *ionic, uint16_t pid);
+
 /* ---- ionic_rdma_aq.c, ionic_rdma_cmd.c -------------------------------------------- */
 
 void ionic_aq_doorbell(struct ionic *ionic, struct ionic_aq *aq, uint16_t pid, uint64_t value);

@@ -536,6 +536,38 @@ TEST(doorbells_out_of_rule)
 	close_both();
 }
 
+/* one thread rings, another has its queue reset or destroyed: both in their own rights */
+TEST(doorbells_that_come_too_late)
+{
+	const unsigned int page = 3;
+	struct ionic_aq_create_qp cmd;
+	unsigned int sq, rq;
+
+	open_adapters("");
+	sq = a.nic.lif.rdma.sq.qtype;
+	rq = a.nic.lif.rdma.rq.qtype;
+	aqp.sq = test_alloc_apart(&a.nic.host, 4096);
+	aqp.rq = test_alloc_apart(&a.nic.host, 4096);
+	cmd = rqp_command(&aqp);
+	cmd.pid = htole16(page);
+	CHECK_EQ(raq(&a, &cmd, IONIC_AQ_CREATE_QP, sizeof(cmd)), 0);
+	nic_ring(&a.nic, page, sq, HW_PREP(IONIC_DB_QID, 2ull) | 1);
+	nic_ring(&a.nic, page, rq, HW_PREP(IONIC_DB_QID, 2ull) | 1);
+	test_run();
+	CHECK_EQ(test_control(a.nic.dev, "qp 2"), 0);
+	CHECK_EQ(test_answer_number("sq_posted"), 0);
+	CHECK_EQ(test_answer_number("rq_posted"), 0);
+	CHECK_EQ(tally(&a, "doorbells_stray"), 2);
+	CHECK_EQ(raq_destroy(&a, IONIC_AQ_DESTROY_QP, 2), 0);
+	nic_ring(&a.nic, page, sq, HW_PREP(IONIC_DB_QID, 2ull) | 1);
+	nic_ring(&a.nic, page, a.nic.lif.rdma.cq.qtype, HW_PREP(IONIC_DB_QID, 50ull));
+	CHECK_EQ(tally(&a, "doorbells_stray"), 4);
+	/* nobody but the kernel has an admin queue */
+	nic_ring(&a.nic, page, a.nic.lif.rdma.aq.qtype, HW_PREP(IONIC_DB_QID, 3ull));
+	CHECK_CONTAINS(nic_violation(&a.nic), "admin queue 3, which does not exist");
+	close_both();
+}
+
 /* ---- states ------------------------------------------------------------------------- */
 
 TEST(an_error_by_command_flushes)

@@ -55,7 +55,7 @@ void ionic_wq_doorbell(struct ionic *ionic, struct ionic_qp *qp, struct ionic_wq
 		return;
 	}
 	if (!takes_posts(qp, wq)) {
-		if (!ionic->excused)
+		if (ionic_rdma_stray(ionic, qp->pid))
 			model_violation(&ionic->dev, "doorbell of the %s queue of QP %u in state "
 					"%u, too early", name_of(qp, wq), qp->id, qp->state);
 		return;
