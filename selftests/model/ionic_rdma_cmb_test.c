@@ -176,6 +176,24 @@ TEST(express_doorbells_out_of_rule)
 	close_both();
 }
 
+/* a user posts to a QP that has failed, as often as he likes: his library flushes it */
+TEST(slots_that_ring_in_vain)
+{
+	for (unsigned int mode = 0; mode < 2; mode++) {
+		open_in_cmb(modes[mode], 7);
+		CHECK_EQ(rqp_modify(&aqp, IONIC_QPA_STATE, IONIC_QPS_ERR), 0);
+		check_flushed(&aqp);
+		for (unsigned int i = 0; i < 3; i++) {
+			build_write(&aqp, sq_word(&aqp));
+			store(&aqp, IONIC_CMB_EXPRESS_128);
+			rqp_sent(&aqp);
+			test_run();
+		}
+		CHECK(!rcq_take(&acq));
+		close_both();
+	}
+}
+
 /* what the last owner left in the memory of a window must not ring for the next */
 TEST(f74_a_recycled_ring_is_silent)
 {

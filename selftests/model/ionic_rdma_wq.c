@@ -36,6 +36,12 @@ static bool takes_posts(const struct ionic_qp *qp, const struct ionic_wq *wq)
 	return wq == &qp->sq ? qp->state >= IONIC_QPS_RTS : qp->state >= IONIC_QPS_INIT;
 }
 
+/* and is what it posts looked at? In an error state the host flushes by itself. */
+static bool listens(const struct ionic_qp *qp, const struct ionic_wq *wq)
+{
+	return takes_posts(qp, wq) && qp->state != IONIC_QPS_ERR;
+}
+
 void ionic_wq_doorbell(struct ionic *ionic, struct ionic_qp *qp, struct ionic_wq *wq,
 		       uint64_t value)
 {
@@ -47,7 +53,7 @@ void ionic_wq_doorbell(struct ionic *ionic, struct ionic_qp *qp, struct ionic_wq
 				qp->id, mask);
 		return;
 	}
-	/* in an error state the host flushes by itself, and rings all the same */
+	/* the host rings all the same */
 	if (qp->state == IONIC_QPS_ERR)
 		return;
 	if (qp->state == IONIC_QPS_SQE && wq == &qp->sq) {
@@ -88,7 +94,8 @@ static void rung(struct ionic *ionic, struct ionic_qp *qp, struct ionic_wq *wq, 
 	unsigned int mask = ionic_wq_mask(wq);
 
 	ionic->rdma->tally.doorbells_express++;
-	if (slot != wq->posted) {
+	/* one that does not listen stays where it is, however often it is rung */
+	if (listens(qp, wq) && slot != wq->posted) {
 		model_violation(&ionic->dev, "express doorbell of slot %u of the %s queue of QP "
 				"%u, whose next is %u", slot, name_of(qp, wq), qp->id, wq->posted);
 		return;
@@ -177,8 +184,7 @@ static bool poll_queue(struct ionic *ionic, struct ionic_qp *qp, struct ionic_wq
 {
 	bool any = false;
 
-	if (!ionic->dev.polled || !wq->mem.cmb || !wq->window || !takes_posts(qp, wq) ||
-	    qp->state == IONIC_QPS_ERR)
+	if (!ionic->dev.polled || !wq->mem.cmb || !wq->window || !listens(qp, wq))
 		return false;
 	for (unsigned int i = 0; i < SLOTS_PER_POLL && poll_slot(ionic, qp, wq); i++)
 		any = true;
