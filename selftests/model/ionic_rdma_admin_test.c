@@ -495,7 +495,11 @@ TEST(page_tables)
 	/* entries are limited, and come back */
 	cmd.key = htole32(0x607);
 	CHECK_EQ(raq(&r, &cmd, IONIC_AQ_CREATE_MR, sizeof(cmd)), IONIC_AQ_BAD_ATTR);
+	CHECK_EQ(test_control(r.nic.dev, "set page_table=2"), 0);
+	CHECK_EQ(raq(&r, &cmd, IONIC_AQ_CREATE_MR, sizeof(cmd)), IONIC_AQ_BAD_ATTR);
 	CHECK_EQ(raq_destroy(&r, IONIC_AQ_DESTROY_MR, 0x507), 0);
+	CHECK_EQ(raq(&r, &cmd, IONIC_AQ_CREATE_MR, sizeof(cmd)), IONIC_AQ_BAD_ATTR);
+	CHECK_EQ(test_control(r.nic.dev, "set page_table=3"), 0);
 	CHECK_EQ(raq(&r, &cmd, IONIC_AQ_CREATE_MR, sizeof(cmd)), 0);
 	CHECK_STR(nic_violation(&r.nic), "");
 	rnic_close(&r);

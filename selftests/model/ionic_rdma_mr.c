@@ -174,7 +174,8 @@ static uint64_t base_of(uint16_t flags, uint64_t va)
 /* takes entries of the page table; false if there are not enough */
 static bool take_pages(struct ionic *ionic, uint32_t pages)
 {
-	if (pages > ionic->config.page_table - ionic->rdma->page_table_used)
+	/* the control channel may have set less than are in use */
+	if (ionic->rdma->page_table_used + pages > ionic->config.page_table)
 		return false;
 	ionic->rdma->page_table_used += pages;
 	return true;
