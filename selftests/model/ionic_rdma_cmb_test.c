@@ -295,6 +295,13 @@ TEST(places_out_of_rule)
 	cmd = rqp_command(&other);
 	CHECK_EQ(raq(&a, &cmd, IONIC_AQ_CREATE_QP, sizeof(cmd)), 0);
 	CHECK_EQ(tally(&a, "cmb_pages"), 3);
+	/* the host's memory has other addresses, though they may look the same */
+	rqp_init(&other, &a, 6, IONIC_QPT_RC, &acq);
+	other.sq_cmb = true;
+	other.sq = 0x30000;
+	other.rq = 0x30800;
+	cmd = rqp_command(&other);
+	CHECK_EQ(raq(&a, &cmd, IONIC_AQ_CREATE_QP, sizeof(cmd)), 0);
 	close_both();
 }
 

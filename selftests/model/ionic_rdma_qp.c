@@ -249,7 +249,7 @@ static enum ionic_aq_status set_queues(struct ionic *ionic, const struct ionic_a
 	if (!status)
 		status = set_queue(ionic, job, &qp->rq, &rq, flags & IONIC_QP_RQ_CMB,
 				   IONIC_EXPRESS_RQ);
-	if (!status && overlap(&qp->sq, le64toh(rq.addr), qp->rq.mem.cmb ? qp->rq.mem.length : 0))
+	if (!status && qp->rq.mem.cmb && overlap(&qp->sq, le64toh(rq.addr), qp->rq.mem.length))
 		status = ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "both queues are at one "
 					 "place in controller memory");
 	return status;
