@@ -144,6 +144,11 @@ static bool take_recv(struct ionic *ionic, struct ionic_qp *qp, const struct ion
 {
 	enum ionic_io_status status;
 
+	/* one that a lost unreliable message had: the host waits for each, in their order */
+	if (qp->rsp.recv.live) {
+		qp->rsp.recv.done = 0;
+		return true;
+	}
 	if (!ionic_wq_take_recv(ionic, qp, &status)) {
 		drop(ionic);
 		tell(ionic, qp, IONIC_SYNDROME_RNR | (qp->attr.rnr_timer & IONIC_SYNDROME_CODE));
