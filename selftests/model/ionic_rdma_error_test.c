@@ -368,6 +368,8 @@ TEST(a_region_that_goes_away)
 	CHECK_EQ(mem_of(&a, &amr)[0], 0xee);
 	check_failed(&aqp, IONIC_CQE_SEND_MSN, IONIC_IO_REMOTE_ACCESS);
 	CHECK(mem_of(&a, &amr)[BIG - 1] != 0xee);
+	check_event(&b, IONIC_EQE_QP_ACCESS, bqp.id);
+	CHECK_EQ(tally(&b, "naks"), 1);
 	close_both();
 }
 

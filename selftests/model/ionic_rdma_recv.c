@@ -580,12 +580,14 @@ static int send_response(struct ionic *ionic, struct ionic_qp *qp)
 	}
 	err = send_read(ionic, qp, response, &packet);
 	if (err == -EACCES) {
-		/* refused is what is not answered yet */
+		/* refused is what is not answered yet, and all behind it */
 		response->psn = packet.psn;
 		response->kind = IONIC_RESPONSE_ACK;
 		response->syndrome = IONIC_SYNDROME_NAK | IONIC_NAK_ACCESS;
 		qp->rsp.count = 1;
 		qp->rsp.failed = true;
+		ionic->rdma->tally.naks++;
+		ionic_qp_event(ionic, qp, IONIC_EQE_QP_ACCESS);
 	} else if (!err && response->sent == response->length) {
 		next_response(qp);
 	}
