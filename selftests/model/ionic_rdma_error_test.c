@@ -633,6 +633,39 @@ TEST(draining)
 	close_both();
 }
 
+/* as QUERY_QP tells it */
+static bool is_draining(struct rqp *qp)
+{
+	uint64_t sq = test_alloc(&qp->rnic->nic.host, sizeof(struct ionic_qp_sq_answer), 8);
+	uint64_t rq = test_alloc(&qp->rnic->nic.host, sizeof(struct ionic_qp_rq_answer), 8);
+	struct ionic_aq_query_qp cmd = {
+		.sq_addr = htole64(sq), .rq_addr = htole64(rq), .qp = htole32(qp->id),
+		.ah = htole32(qp->ah),
+	};
+	const struct ionic_qp_rq_answer *answer = rnic_mem(qp->rnic, rq, sizeof(*answer));
+
+	CHECK_EQ(raq(qp->rnic, &cmd, IONIC_AQ_QUERY_QP, sizeof(cmd)), 0);
+	return be16toh(answer->flags) & IONIC_QP_SQ_DRAINING;
+}
+
+TEST(draining_that_is_given_up)
+{
+	unsigned int type, code, qid;
+
+	open_both("");
+	rqp_send(&aqp, &amr, 0, 100);	/* finds nobody ready */
+	test_run();
+	CHECK_EQ(rqp_modify(&aqp, IONIC_QPA_STATE | IONIC_QPA_SQD_NOTIFY, IONIC_QPS_SQD), 0);
+	CHECK(is_draining(&aqp));
+	CHECK_EQ(rqp_modify(&aqp, IONIC_QPA_STATE, IONIC_QPS_RTS), 0);
+	CHECK(!is_draining(&aqp));
+	rqp_recv(&bqp, &bmr, 0, 100);
+	test_run_ms(10);
+	check_sent(&aqp, 1);
+	CHECK(!req_event(&a, 0, &type, &code, &qid));
+	close_both();
+}
+
 /* the next owner of the number begins anew, though something was under way */
 TEST(destroy_with_work_under_way)
 {

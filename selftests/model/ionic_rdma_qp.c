@@ -508,15 +508,14 @@ static void enter(struct ionic *ionic, struct ionic_qp *qp, enum ionic_qp_state 
 		return;
 	}
 	qp->state = to;
-	if (to == IONIC_QPS_RESET) {
+	if (from != to)
+		qp->draining = to == IONIC_QPS_SQD;
+	if (to == IONIC_QPS_RESET)
 		start_over(ionic, qp);
-	} else if (to == IONIC_QPS_RTR && from != to) {
+	else if (to == IONIC_QPS_RTR && from != to)
 		qp->rsp.psn = qp->attr.rq_psn;
-	} else if (to == IONIC_QPS_RTS && from == IONIC_QPS_RTR) {
+	else if (to == IONIC_QPS_RTS && from == IONIC_QPS_RTR)
 		ionic_requester_start(qp);
-	} else if (to == IONIC_QPS_SQD && from != to) {
-		qp->draining = true;
-	}
 	if (to >= IONIC_QPS_RTS)
 		ionic_qp_activate(ionic, qp);
 }
