@@ -141,7 +141,6 @@ bool efa_dma_fails(struct efa *efa, const char *point)
 
 	if (!inject_match(&efa->dev, point, &hit))
 		return false;
-	efa->admin.excused = true;
 	if (hit.action == INJECT_FAIL) {
 		efa->regs.status |= EFA_DEV_STS_FATAL_ERROR;
 		efa_aenq_event(efa, EFA_AENQ_FATAL, hit.status & UINT16_MAX);

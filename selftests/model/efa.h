@@ -300,6 +300,17 @@ struct efa_job {
 	unsigned int chunk_piece;	/* the next of its pointers */
 };
 
+/*
+ * What injected faults have kept the driver from knowing since the last reset; each includes the
+ * ones before it. A command may be wrong because of that, and then it is no violation.
+ */
+enum efa_doubt {
+	EFA_DOUBT_NONE,
+	EFA_DOUBT_KEPT,	/* a removal was refused: the driver may have forgotten what is still there */
+	EFA_DOUBT_LOST,	/* an answer did not come, or not in time: was the command done? */
+	EFA_DOUBT_LIED,	/* an answer was false: numbers and limits may be, too */
+};
+
 /* a completion held back by an injection */
 struct efa_late {
 	TAILQ_ENTRY(efa_late) link;
@@ -320,7 +331,7 @@ struct efa_admin {
 	struct efa_job job;
 	TAILQ_HEAD(, efa_late) late;
 	uint64_t in_flight[EFA_ADMIN_CMD_ID / 64 + 1]; /* ids without an answer yet */
-	bool excused;			/* an answer was tampered with: see efa_refuse() */
+	enum efa_doubt doubt;		/* see efa_refuse() */
 	bool aenq_overrun;		/* more events were written than there was room for */
 };
 
@@ -406,6 +417,8 @@ bool efa_aenq_event(struct efa *efa, unsigned int group, unsigned int syndrome);
 bool efa_aenq_overrun(struct efa *efa, unsigned int group, unsigned int syndrome);
 /* writes an answer nobody asked for (control verb) */
 void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status);
+/* an injected fault keeps the driver from knowing something */
+void efa_admin_doubt(struct efa *efa, enum efa_doubt doubt);
 /* vector 0, unless INTR_MASK silences it */
 void efa_admin_irq(struct efa *efa, unsigned int vector);
 
@@ -414,15 +427,22 @@ void efa_admin_irq(struct efa *efa, unsigned int vector);
 extern const char *const efa_inject_points[];
 
 const char *efa_cmd_name(unsigned int opcode);
+/* does the command take something away? then a driver may do without it, whatever the answer */
+bool efa_cmd_removes(unsigned int opcode);
 /* executes (a slice of) the job; a status or EFA_JOB_MORE */
 int efa_cmd_run(struct efa *efa, struct efa_job *job);
 
 /*
  * Answers @status to a command that no correct driver sends, and records the
- * violation. After an answer was lost or forged by injection the driver's view
- * may differ from ours through no fault of its own; then nothing is recorded.
+ * violation, unless the driver was told false limits.
  */
 int efa_refuse(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+/*
+ * The same for a command that does not go with what there is: an object that does not exist or is
+ * in use, a state. Not recorded when an injected fault may have kept the driver from knowing it.
+ */
+int efa_refuse_stale(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* ---- the commands ------------------------------------------------------ */

@@ -216,6 +216,12 @@ fault:
 	model_violation(&efa->dev, "ACQ entry at 0x%" PRIx64 " is not memory of the guest", to);
 }
 
+void efa_admin_doubt(struct efa *efa, enum efa_doubt doubt)
+{
+	if (efa->admin.doubt < doubt)
+		efa->admin.doubt = doubt;
+}
+
 static void landed(struct efa_admin *admin, unsigned int id)
 {
 	admin->in_flight[id / 64] &= ~(1ull << id % 64);
@@ -233,7 +239,8 @@ static void inject_id(struct efa *efa, struct efa_acq_entry *resp)
 		return;
 	if (hit.action == INJECT_FAIL)
 		bits = hit.status & EFA_ADMIN_CMD_ID;
-	efa->admin.excused = true;
+	/* with its own upper bits it is nobody's, else perhaps taken for that of another command */
+	efa_admin_doubt(efa, hit.action == INJECT_FAIL ? EFA_DOUBT_LIED : EFA_DOUBT_LOST);
 	resp->hdr.command_id ^= htole16(bits);
 }
 
@@ -244,7 +251,7 @@ static void inject_body(struct efa *efa, struct efa_acq_entry *resp)
 
 	if (!inject_match(&efa->dev, "answer_body", &hit))
 		return;
-	efa->admin.excused = true;
+	efa_admin_doubt(efa, EFA_DOUBT_LIED);
 	if (hit.action == INJECT_FAIL)
 		memset(resp->body, hit.status, sizeof(resp->body));
 	for (unsigned int i = 0; hit.action == INJECT_CORRUPT && i < sizeof(resp->body); i++)
@@ -271,7 +278,8 @@ void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status)
 
 	if (!efa->admin.acq_depth)
 		return;
-	efa->admin.excused = true;
+	/* a driver may be waiting for just this one, also with an entry that was not taken yet */
+	efa_admin_doubt(efa, EFA_DOUBT_LIED);
 	put_answer(efa, &resp, false);
 }
 
@@ -301,7 +309,6 @@ static void hold_back(struct efa *efa, const struct efa_acq_entry *resp, uint32_
 
 static void finish(struct efa *efa, struct efa_job *job, int status)
 {
-	struct efa_admin *admin = &efa->admin;
 	unsigned int id = le16toh(job->cmd.hdr.command_id) & EFA_ADMIN_CMD_ID;
 
 	job->running = false;
@@ -316,10 +323,9 @@ static void finish(struct efa *efa, struct efa_job *job, int status)
 		answer(efa, &job->resp, false);
 		return;
 	}
-	/* from here on the driver cannot know what we know */
-	admin->excused = true;
 	switch (job->hit.action) {
 	case INJECT_DELAY:
+		efa_admin_doubt(efa, EFA_DOUBT_LOST);
 		hold_back(efa, &job->resp, job->hit.ms);
 		break;
 	case INJECT_DUP:
@@ -327,6 +333,7 @@ static void finish(struct efa *efa, struct efa_job *job, int status)
 		put_answer(efa, &job->resp, false);
 		break;
 	default: /* INJECT_CORRUPT */
+		efa_admin_doubt(efa, EFA_DOUBT_LOST);
 		answer(efa, &job->resp, true);
 	}
 }
@@ -368,13 +375,13 @@ static int check_entry(struct efa *efa, struct efa_job *job, uint16_t count)
 		return efa_refuse(efa, job, EFA_ADMIN_MALFORMED,
 				  "command id 0x%x has more than 12 bits", id);
 	if (admin->in_flight[id / 64] >> id % 64 & 1)
-		return efa_refuse(efa, job, EFA_ADMIN_MALFORMED,
-				  "command id 0x%x is still in flight", id);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_MALFORMED,
+					"command id 0x%x is still in flight", id);
 	admin->in_flight[id / 64] |= 1ull << id % 64;
 	if (admin->flying > admin->acq_depth)
-		return efa_refuse(efa, job, EFA_ADMIN_MALFORMED,
-				  "more commands in flight than the ACQ has entries (%u)",
-				  admin->acq_depth);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_MALFORMED,
+					"more commands in flight than the ACQ has entries (%u)",
+					admin->acq_depth);
 	return EFA_ADMIN_SUCCESS;
 }
 
@@ -388,8 +395,10 @@ static bool take_entry(struct efa *efa, struct efa_job *job)
 	int status;
 
 	memset(job, 0, sizeof(*job));
-	if (efa_dma_fails(efa, "dma_command"))
+	if (efa_dma_fails(efa, "dma_command")) {
+		efa_admin_doubt(efa, EFA_DOUBT_LOST);
 		return false;
+	}
 	if (model_dma_read(&efa->dev, from, &job->cmd, sizeof(job->cmd))) {
 		model_violation(&efa->dev, "AQ entry at 0x%" PRIx64 " is not memory of the guest",
 				from);
@@ -406,10 +415,12 @@ static bool take_entry(struct efa *efa, struct efa_job *job)
 	}
 	job->injected = inject_match(&efa->dev, efa_cmd_name(job->cmd.hdr.opcode), &job->hit);
 	if (job->injected && job->hit.action == INJECT_FAIL) {
-		admin->excused = true;
+		/* the driver gets this answer; but it cannot wait for an object it wants to be rid of */
+		if (efa_cmd_removes(job->cmd.hdr.opcode))
+			efa_admin_doubt(efa, EFA_DOUBT_KEPT);
 		finish(efa, job, job->hit.status);
 	} else if (job->injected && job->hit.action == INJECT_DROP) {
-		admin->excused = true;
+		efa_admin_doubt(efa, EFA_DOUBT_LOST);
 		job->running = false;
 		landed(admin, le16toh(job->cmd.hdr.command_id));
 	}

@@ -206,15 +206,15 @@ TEST(ids_in_flight_are_unique)
 {
 	struct efa_alloc_pd_cmd cmd = { 0 };
 	struct efa_acq_entry answer;
+	uint16_t id;
 
 	drv_open(&drv, "a", "");
 	CHECK_EQ(test_control(drv.dev, "inject op=alloc_pd action=delay ms=50"), 0);
-	drv_submit(&drv, &cmd, sizeof(cmd), EFA_ADMIN_ALLOC_PD, 0);
+	id = drv_submit(&drv, &cmd, sizeof(cmd), EFA_ADMIN_ALLOC_PD, 0);
 	test_run();
 	CHECK(!drv_answer(&drv, &answer));
 	/* the late answer makes the adapter lenient, but an id used twice is still refused */
-	CHECK_EQ(raw_command((drv.aq_count - 1) % DRV_AQ_DEPTH | (drv.aq_count - 1) << 5,
-			     EFA_ADMIN_ALLOC_PD, 0, 0), EFA_ADMIN_MALFORMED);
+	CHECK_EQ(raw_command(id, EFA_ADMIN_ALLOC_PD, 0, 0), EFA_ADMIN_MALFORMED);
 	test_run_ms(60);
 	CHECK(drv_answer(&drv, &answer));
 	CHECK_EQ(answer.hdr.status, 0);
@@ -449,23 +449,111 @@ TEST(answers_nobody_waits_for)
 	drv_close(&drv);
 }
 
-TEST(after_a_forged_answer_leftovers_are_excused)
+/* whatever happens to answers: no driver may put commands together wrongly because of it */
+static void check_form_is_checked(void)
 {
+	CHECK_EQ(raw_command(1, EFA_ADMIN_ALLOC_PD, 0, 63), EFA_ADMIN_MALFORMED);
+	drv_expect_violations(&drv, 1, "reserved byte 63");
+	CHECK_EQ(raw_command(0x1001, EFA_ADMIN_ALLOC_PD, 0, 0), EFA_ADMIN_MALFORMED);
+	drv_expect_violations(&drv, 1, "more than 12 bits");
+	CHECK_EQ(raw_command(1, 0, 0, 0), EFA_ADMIN_BAD_OPCODE);
+	drv_expect_violations(&drv, 1, "opcode 0");
+}
+
+TEST(after_a_lost_answer_leftovers_are_excused)
+{
+	static const char *const losses[] = {
+		"inject op=alloc_pd action=drop", "inject op=alloc_pd action=delay ms=1",
+		"inject op=alloc_pd action=corrupt", "inject op=answer_id action=corrupt",
+		"inject op=dma_command action=drop",
+	};
+
+	for (unsigned int i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		uint16_t pd = 0;
+
+		drv_open(&drv, "a", "");
+		CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
+		drv_expect_violations(&drv, 1, "no PD 77");
+		CHECK_EQ(test_control(drv.dev, losses[i]), 0);
+		CHECK_EQ(drv_alloc_pd(&drv, &pd), DRV_NO_ANSWER);
+		test_run_ms(2);
+		CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
+		drv_check_clean(&drv);
+		check_form_is_checked();
+		CHECK_EQ(raw_command(1, 99, 0, 0), EFA_ADMIN_UNSUPPORTED_OPCODE);
+		drv_expect_violations(&drv, 1, "opcode 99");
+		/* a reset makes a new start for both */
+		drv_reset(&drv, 0);
+		drv_start_queues(&drv);
+		CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
+		drv_expect_violations(&drv, 1, "no PD 77");
+		drv.bad_checksums = 0;
+		drv_close(&drv);
+	}
+}
+
+/* a driver that gets its answer, whatever it is, knows what there is and what not */
+TEST(faults_that_hide_nothing_excuse_nothing)
+{
+	static const char *const faults[] = {
+		"inject op=alloc_pd action=fail status=1", "inject op=alloc_pd action=dup",
+		"inject op=admin_irq action=drop",
+	};
 	uint16_t pd = 0;
 
+	for (unsigned int i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		drv_open(&drv, "a", "");
+		CHECK_EQ(test_control(drv.dev, faults[i]), 0);
+		CHECK_EQ(drv_alloc_pd(&drv, &pd), i == 0);
+		CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
+		drv_expect_violations(&drv, 1, "no PD 77");
+		drv_close(&drv);
+	}
+}
+
+/* the driver may forget what it could not remove, but nothing that it never had */
+TEST(after_a_refused_removal_things_may_be_in_use)
+{
+	struct drv_mr mr;
+
 	drv_open(&drv, "a", "");
-	CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
-	drv_expect_violations(&drv, 1, "no PD 77");
-	CHECK_EQ(test_control(drv.dev, "inject op=alloc_pd action=fail status=1"), 0);
-	CHECK_EQ(drv_alloc_pd(&drv, &pd), 1);
-	CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
+	REQUIRE(!drv_reg_mr(&drv, drv.pd, 1000, 0, DRV_LOCAL, &mr));
+	CHECK_EQ(drv_dealloc_pd(&drv, drv.pd), EFA_ADMIN_RESOURCE_BUSY);
+	drv_expect_violations(&drv, 1, "is used by");
+	CHECK_EQ(test_control(drv.dev, "inject op=dereg_mr action=fail status=7"), 0);
+	CHECK_EQ(drv_dereg_mr(&drv, mr.lkey), 7);
+	CHECK_EQ(drv_dealloc_pd(&drv, drv.pd), EFA_ADMIN_RESOURCE_BUSY);
 	drv_check_clean(&drv);
-	/* a reset makes a new start for both */
-	drv_reset(&drv, 0);
-	drv_start_queues(&drv);
-	CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
-	drv_expect_violations(&drv, 1, "no PD 77");
+	CHECK_EQ(drv_dereg_mr(&drv, mr.lkey ^ 1), EFA_ADMIN_ILLEGAL_PARAM);
+	drv_expect_violations(&drv, 1, "no MR");
+	check_form_is_checked();
 	drv_close(&drv);
+}
+
+/* limits that were told wrong are no better known than objects */
+TEST(after_a_false_answer_values_are_excused)
+{
+	static const char *const lies[] = {
+		"inject op=answer_body action=corrupt", "answer id=5", "inject op=stray_answer action=corrupt",
+	};
+	struct efa_get_feature_resp resp;
+
+	for (unsigned int i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct efa_acq_entry answer;
+
+		drv_open(&drv, "a", "");
+		CHECK_EQ(drv_get_feature(&drv, 8, &resp), EFA_ADMIN_ILLEGAL_PARAM);
+		drv_expect_violations(&drv, 1, "feature 8");
+		CHECK_EQ(test_control(drv.dev, lies[i]), 0);
+		drv_answer(&drv, &answer);
+		CHECK(works());
+		CHECK_EQ(drv_get_feature(&drv, 8, &resp), EFA_ADMIN_ILLEGAL_PARAM);
+		CHECK_EQ(raw_command(1, 99, 0, 0), EFA_ADMIN_UNSUPPORTED_OPCODE);
+		CHECK_EQ(drv_dealloc_pd(&drv, 77), EFA_ADMIN_ILLEGAL_PARAM);
+		drv_check_clean(&drv);
+		check_form_is_checked();
+		drv_close(&drv);
+	}
 }
 
 /* ---- events ------------------------------------------------------------ */

@@ -31,8 +31,8 @@ int efa_cmd_create_ah(struct efa *efa, struct efa_job *job)
 	int num;
 
 	if (!pd)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
-				  le16toh(cmd->pd));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
+					le16toh(cmd->pd));
 	peer = efa_peer_get(efa, cmd->dest_addr);
 	ah = efa_ah_to(pd, peer);
 	if (ah && efa->config.single_ah) {
@@ -69,8 +69,8 @@ int efa_cmd_destroy_ah(struct efa *efa, struct efa_job *job)
 	struct efa_ah *ah = efa_ah_get(efa, num);
 
 	if (!ah || ah->pd->num != le16toh(cmd->pd))
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no AH %u of PD %u",
-				  num, le16toh(cmd->pd));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"there is no AH %u of PD %u", num, le16toh(cmd->pd));
 	if (--ah->refs)
 		return EFA_ADMIN_SUCCESS;
 	efa_net_flush_ah(efa, ah);

@@ -26,6 +26,7 @@ static const struct command {
 	uint8_t ctrl_flags;		/* EFA_AQ_CTRL_* that it may carry */
 	uint32_t needs_cap;		/* EFA_DEV_CAP_* or 0 */
 	bool needs_eq;
+	bool removes;			/* see efa_cmd_removes() */
 } commands[] = {
 	[EFA_ADMIN_CREATE_QP] = {
 		"create_qp", efa_cmd_create_qp, sizeof(struct efa_create_qp_cmd),
@@ -40,6 +41,7 @@ static const struct command {
 	},
 	[EFA_ADMIN_DESTROY_QP] = {
 		"destroy_qp", efa_cmd_destroy_qp, sizeof(struct efa_destroy_qp_cmd),
+		.removes = true,
 	},
 	[EFA_ADMIN_CREATE_AH] = {
 		"create_ah", efa_cmd_create_ah, sizeof(struct efa_create_ah_cmd),
@@ -47,6 +49,7 @@ static const struct command {
 	},
 	[EFA_ADMIN_DESTROY_AH] = {
 		"destroy_ah", efa_cmd_destroy_ah, sizeof(struct efa_destroy_ah_cmd),
+		.removes = true,
 	},
 	[EFA_ADMIN_REG_MR] = {
 		"reg_mr", efa_cmd_reg_mr, sizeof(struct efa_reg_mr_cmd),
@@ -55,6 +58,7 @@ static const struct command {
 	},
 	[EFA_ADMIN_DEREG_MR] = {
 		"dereg_mr", efa_cmd_dereg_mr, sizeof(struct efa_dereg_mr_cmd),
+		.removes = true,
 	},
 	[EFA_ADMIN_CREATE_CQ] = {
 		"create_cq", efa_cmd_create_cq, sizeof(struct efa_create_cq_cmd),
@@ -63,6 +67,7 @@ static const struct command {
 	[EFA_ADMIN_DESTROY_CQ] = {
 		"destroy_cq", efa_cmd_destroy_cq, sizeof(struct efa_destroy_cq_cmd),
 		{ HOLE(efa_destroy_cq_cmd, reserved6) },
+		.removes = true,
 	},
 	[EFA_ADMIN_GET_FEATURE] = {
 		"get_feature", efa_cmd_get_feature, sizeof(struct efa_get_feature_cmd),
@@ -84,6 +89,7 @@ static const struct command {
 	[EFA_ADMIN_DEALLOC_PD] = {
 		"dealloc_pd", efa_cmd_dealloc_pd, sizeof(struct efa_dealloc_pd_cmd),
 		{ HOLE(efa_dealloc_pd_cmd, reserved6) },
+		.removes = true,
 	},
 	[EFA_ADMIN_ALLOC_UAR] = {
 		"alloc_uar", efa_cmd_alloc_uar, sizeof(struct efa_alloc_uar_cmd),
@@ -91,6 +97,7 @@ static const struct command {
 	[EFA_ADMIN_DEALLOC_UAR] = {
 		"dealloc_uar", efa_cmd_dealloc_uar, sizeof(struct efa_dealloc_uar_cmd),
 		{ HOLE(efa_dealloc_uar_cmd, reserved6) },
+		.removes = true,
 	},
 	[EFA_ADMIN_CREATE_EQ] = {
 		"create_eq", efa_cmd_create_eq, sizeof(struct efa_create_eq_cmd),
@@ -101,6 +108,7 @@ static const struct command {
 		"destroy_eq", efa_cmd_destroy_eq, sizeof(struct efa_destroy_eq_cmd),
 		{ HOLE(efa_destroy_eq_cmd, reserved6) },
 		.needs_eq = true,
+		.removes = true,
 	},
 	[EFA_ADMIN_ALLOC_MR] = {
 		"alloc_mr", efa_cmd_alloc_mr, sizeof(struct efa_alloc_mr_cmd),
@@ -115,6 +123,7 @@ static const struct command {
 		"destroy_counter", efa_cmd_destroy_counter,
 		sizeof(struct efa_destroy_counter_cmd),
 		.needs_cap = EFA_DEV_CAP_EVENT_COUNTERS,
+		.removes = true,
 	},
 	[EFA_ADMIN_ATTACH_COUNTER] = {
 		"attach_counter", efa_cmd_attach_counter, sizeof(struct efa_attach_counter_cmd),
@@ -130,6 +139,7 @@ static const struct command {
 		"detach_counter", efa_cmd_detach_counter, sizeof(struct efa_attach_counter_cmd),
 		{ HOLE(efa_attach_counter_cmd, reserved9) },
 		.needs_cap = EFA_DEV_CAP_EVENT_COUNTERS,
+		.removes = true,
 	},
 };
 
@@ -157,19 +167,45 @@ const char *efa_cmd_name(unsigned int opcode)
 	return commands[opcode].name;
 }
 
-int efa_refuse(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
+bool efa_cmd_removes(unsigned int opcode)
+{
+	return opcode < COMMANDS && commands[opcode].removes;
+}
+
+static void record(struct efa *efa, const struct efa_job *job, const char *fmt, va_list args)
 {
 	char text[200];
-	va_list args;
 
-	if (efa->admin.excused)
-		return status;
-	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	model_violation(&efa->dev, "%s (command id 0x%x): %s",
 			efa_cmd_name(job->cmd.hdr.opcode), le16toh(job->cmd.hdr.command_id),
 			text);
+}
+
+int efa_refuse(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
+{
+	bool told = status == EFA_ADMIN_ILLEGAL_PARAM || status == EFA_ADMIN_UNSUPPORTED_OPCODE;
+	va_list args;
+
+	/* no answer makes a driver forget how a command is put together */
+	if (told && efa->admin.doubt == EFA_DOUBT_LIED)
+		return status;
+	va_start(args, fmt);
+	record(efa, job, fmt, args);
+	va_end(args);
+	return status;
+}
+
+int efa_refuse_stale(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
+{
+	enum efa_doubt enough = status == EFA_ADMIN_RESOURCE_BUSY ? EFA_DOUBT_KEPT : EFA_DOUBT_LOST;
+	va_list args;
+
+	if (efa->admin.doubt >= enough)
+		return status;
+	va_start(args, fmt);
+	record(efa, job, fmt, args);
+	va_end(args);
 	return status;
 }
 

@@ -39,8 +39,8 @@ int efa_cmd_create_counter(struct efa *efa, struct efa_job *job)
 	int num;
 
 	if (!uar)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no UAR %u",
-				  le16toh(cmd->uar));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no UAR %u",
+					le16toh(cmd->uar));
 	if (addr % 8 || !efa_ring_reachable(efa, addr, 8))
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "count at 0x%" PRIx64 ": want 8 aligned bytes of guest memory",
@@ -66,8 +66,8 @@ static struct efa_counter *counter_of(struct efa *efa, uint32_t handle)
 
 static int unknown(struct efa *efa, const struct efa_job *job, uint32_t handle)
 {
-	return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no event counter %u",
-			  handle);
+	return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no event counter %u",
+				handle);
 }
 
 int efa_cmd_destroy_counter(struct efa *efa, struct efa_job *job)
@@ -78,9 +78,9 @@ int efa_cmd_destroy_counter(struct efa *efa, struct efa_job *job)
 	if (!counter)
 		return unknown(efa, job, le32toh(cmd->handle));
 	if (counter->refs)
-		return efa_refuse(efa, job, EFA_ADMIN_RESOURCE_BUSY,
-				  "event counter %u is attached to %u QPs", counter->num,
-				  counter->refs);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_RESOURCE_BUSY,
+					"event counter %u is attached to %u QPs", counter->num,
+					counter->refs);
 	efa_counter_free(efa, counter);
 	return EFA_ADMIN_SUCCESS;
 }
@@ -113,10 +113,12 @@ static int both_ends(struct efa *efa, const struct efa_job *job, struct efa_coun
 	*qp = efa_qp_by_handle(efa, le32toh(cmd->qp_handle));
 	if (!*counter)
 		return unknown(efa, job, le32toh(cmd->handle));
-	if (!*qp || cmd->attach_type != EFA_COUNTER_ATTACH_QP)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-				  "attach type %u, QP handle 0x%x", cmd->attach_type,
-				  le32toh(cmd->qp_handle));
+	if (cmd->attach_type != EFA_COUNTER_ATTACH_QP)
+		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "attach type %u",
+				  cmd->attach_type);
+	if (!*qp)
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"there is no QP handle 0x%x", le32toh(cmd->qp_handle));
 	if (!events || events & ~efa->config.counter_events)
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "events 0x%x, supported are 0x%" PRIx64, events,
@@ -156,9 +158,9 @@ int efa_cmd_detach_counter(struct efa *efa, struct efa_job *job)
 		return status;
 	events = slot_events(qp, counter->num, le32toh(cmd->events));
 	if (!events)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-				  "event counter %u is not attached to QP %u for events 0x%x",
-				  counter->num, qp->num, le32toh(cmd->events));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"event counter %u is not attached to QP %u for events 0x%x",
+					counter->num, qp->num, le32toh(cmd->events));
 	*events = 0;
 	counter->refs--;
 	return EFA_ADMIN_SUCCESS;

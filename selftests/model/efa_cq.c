@@ -105,12 +105,14 @@ int efa_cmd_create_cq(struct efa *efa, struct efa_job *job)
 	if (status)
 		return status;
 	if (!uar)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no UAR %u",
-				  le16toh(cmd->uar));
-	if (interrupts ? !eq : cmd->eqn != 0)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "EQ %u %s",
-				  le16toh(cmd->eqn), interrupts ? "does not exist" :
-				  "given without interrupt mode");
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no UAR %u",
+					le16toh(cmd->uar));
+	if (interrupts && !eq)
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "EQ %u does not exist",
+					le16toh(cmd->eqn));
+	if (!interrupts && cmd->eqn)
+		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+				  "EQ %u given without interrupt mode", le16toh(cmd->eqn));
 	status = check_ring(efa, job, want.base, ring_bytes(efa, &want));
 	if (status)
 		return status;
@@ -146,10 +148,11 @@ int efa_cmd_destroy_cq(struct efa *efa, struct efa_job *job)
 	struct efa_cq *cq = efa_table_get(&efa->cqs, num);
 
 	if (!cq)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no CQ %u", num);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no CQ %u",
+					num);
 	if (cq->refs)
-		return efa_refuse(efa, job, EFA_ADMIN_RESOURCE_BUSY,
-				  "CQ %u is used by queues of %u QPs", num, cq->refs);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_RESOURCE_BUSY,
+					"CQ %u is used by queues of %u QPs", num, cq->refs);
 	efa_cq_free(efa, cq);
 	return EFA_ADMIN_SUCCESS;
 }

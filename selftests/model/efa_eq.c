@@ -66,10 +66,11 @@ int efa_cmd_destroy_eq(struct efa *efa, struct efa_job *job)
 	struct efa_eq *eq = efa_table_get(&efa->eqs, num);
 
 	if (!eq)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no EQ %u", num);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no EQ %u",
+					num);
 	if (eq->refs)
-		return efa_refuse(efa, job, EFA_ADMIN_RESOURCE_BUSY, "EQ %u is used by %u CQs",
-				  num, eq->refs);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_RESOURCE_BUSY,
+					"EQ %u is used by %u CQs", num, eq->refs);
 	efa_eq_free(efa, eq);
 	return EFA_ADMIN_SUCCESS;
 }

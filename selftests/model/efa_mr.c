@@ -193,8 +193,8 @@ static int check_reg_mr(struct efa *efa, const struct efa_job *job, struct efa_m
 		return efa_refuse(efa, job, EFA_ADMIN_MALFORMED, "flags 0x%x", cmd->flags);
 	want->pd = efa_pd_get(efa, le16toh(cmd->pd));
 	if (!want->pd)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
-				  le16toh(cmd->pd));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
+					le16toh(cmd->pd));
 	want->permissions = cmd->permissions;
 	if (!allowed_permissions(efa, want->permissions))
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
@@ -248,8 +248,9 @@ static int check_entries(struct efa *efa, const struct efa_job *job, const struc
 static int read_entries(struct efa *efa, const struct efa_job *job, struct efa_mr *mr,
 			uint64_t addr, uint64_t from, uint64_t n)
 {
-	if (efa_dma_fails(efa, "dma_list") ||
-	    model_dma_read(&efa->dev, addr, mr->pages + from, n * 8))
+	if (efa_dma_fails(efa, "dma_list"))
+		return EFA_ADMIN_ILLEGAL_PARAM;
+	if (model_dma_read(&efa->dev, addr, mr->pages + from, n * 8))
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "page list at 0x%" PRIx64 " is not memory of the guest", addr);
 	return check_entries(efa, job, mr, from, from + n);
@@ -436,8 +437,8 @@ int efa_cmd_dereg_mr(struct efa *efa, struct efa_job *job)
 	struct efa_mr *mr = efa_mr_by_lkey(efa, le32toh(cmd->lkey));
 
 	if (!mr)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no MR with lkey 0x%x",
-				  le32toh(cmd->lkey));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"there is no MR with lkey 0x%x", le32toh(cmd->lkey));
 	efa_mr_free(efa, mr);
 	return EFA_ADMIN_SUCCESS;
 }
@@ -456,8 +457,8 @@ int efa_cmd_alloc_mr(struct efa *efa, struct efa_job *job)
 	int status;
 
 	if (!want.pd)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
-				  le16toh(cmd->pd));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
+					le16toh(cmd->pd));
 	if (!want.max_pages || want.max_pages > efa->config.max_mr_pages)
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "max_pages %u: want 1 to %" PRIu64, want.max_pages,

@@ -37,10 +37,11 @@ int efa_cmd_dealloc_pd(struct efa *efa, struct efa_job *job)
 	struct efa_pd *pd = efa_pd_get(efa, num);
 
 	if (!pd)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u", num);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no PD %u",
+					num);
 	if (pd->refs)
-		return efa_refuse(efa, job, EFA_ADMIN_RESOURCE_BUSY,
-				  "PD %u is used by %u QPs, MRs or AHs", num, pd->refs);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_RESOURCE_BUSY,
+					"PD %u is used by %u QPs, MRs or AHs", num, pd->refs);
 	efa_table_del(&efa->pds, num);
 	free(pd);
 	return EFA_ADMIN_SUCCESS;
@@ -68,10 +69,11 @@ int efa_cmd_dealloc_uar(struct efa *efa, struct efa_job *job)
 	struct efa_uar *uar = efa_uar_get(efa, num);
 
 	if (!uar)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no UAR %u", num);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no UAR %u",
+					num);
 	if (uar->refs)
-		return efa_refuse(efa, job, EFA_ADMIN_RESOURCE_BUSY,
-				  "UAR %u is used by %u QPs or CQs", num, uar->refs);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_RESOURCE_BUSY,
+					"UAR %u is used by %u QPs or CQs", num, uar->refs);
 	efa_table_del(&efa->uars, num);
 	free(uar);
 	return EFA_ADMIN_SUCCESS;

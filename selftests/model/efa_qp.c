@@ -125,10 +125,10 @@ static int find_objects(struct efa *efa, const struct efa_job *job, struct efa_q
 	want->recv_cq = efa_table_get(&efa->cqs, le32toh(cmd->recv_cq));
 	if (want->pd && want->uar && want->send_cq && want->recv_cq)
 		return EFA_ADMIN_SUCCESS;
-	return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-			  "PD %u, UAR %u, send CQ %u and receive CQ %u: one does not exist",
-			  le16toh(cmd->pd), le16toh(cmd->uar), le32toh(cmd->send_cq),
-			  le32toh(cmd->recv_cq));
+	return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+				"PD %u, UAR %u, send CQ %u and receive CQ %u: one does not exist",
+				le16toh(cmd->pd), le16toh(cmd->uar), le32toh(cmd->send_cq),
+				le32toh(cmd->recv_cq));
 }
 
 /* ceil(log2(max_qp)): so many low bits of the numbers are unique among live QPs */
@@ -276,10 +276,10 @@ static int check_attributes(struct efa *efa, const struct efa_job *job, const st
 	uint32_t must = required(qp->state, to), may = must | optional(qp->state, to);
 
 	if (mask & ~may || must & ~mask)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-				  "QP %u from %s to %s: attributes 0x%x, want 0x%x and at most 0x%x",
-				  qp->num, efa_qp_state_name(qp->state), efa_qp_state_name(to),
-				  mask, must, may);
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"QP %u from %s to %s: attributes 0x%x, want 0x%x and at most 0x%x",
+					qp->num, efa_qp_state_name(qp->state),
+					efa_qp_state_name(to), mask, must, may);
 	if (!(mask & EFA_MODIFY_QP_RNR_RETRY))
 		return EFA_ADMIN_SUCCESS;
 	if (qp->type != EFA_ADMIN_QP_SRD || cmd->rnr_retry > 7 ||
@@ -302,10 +302,13 @@ static int check_modify(struct efa *efa, const struct efa_job *job, const struct
 	/* a user may claim another current state than the real one */
 	if (mask & EFA_MODIFY_QP_CUR_STATE && le32toh(cmd->cur_qp_state) != qp->state)
 		return EFA_ADMIN_ILLEGAL_PARAM;
-	if (*to > EFA_ADMIN_QPS_ERR ||
-	    (mask & EFA_MODIFY_QP_STATE && !(next_states[qp->state] >> *to & 1)))
+	if (*to > EFA_ADMIN_QPS_ERR)
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "QP %u from %s to state %u",
 				  qp->num, efa_qp_state_name(qp->state), *to);
+	if (mask & EFA_MODIFY_QP_STATE && !(next_states[qp->state] >> *to & 1))
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"QP %u from %s to state %u", qp->num,
+					efa_qp_state_name(qp->state), *to);
 	return check_attributes(efa, job, qp, *to);
 }
 
@@ -332,8 +335,8 @@ int efa_cmd_modify_qp(struct efa *efa, struct efa_job *job)
 	int status;
 
 	if (!qp)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no QP handle 0x%x",
-				  le32toh(cmd->qp_handle));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"there is no QP handle 0x%x", le32toh(cmd->qp_handle));
 	status = check_modify(efa, job, qp, &to);
 	if (status)
 		return status;
@@ -357,8 +360,8 @@ int efa_cmd_query_qp(struct efa *efa, struct efa_job *job)
 	struct efa_qp *qp = efa_qp_by_handle(efa, le32toh(cmd->qp_handle));
 
 	if (!qp)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no QP handle 0x%x",
-				  le32toh(cmd->qp_handle));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"there is no QP handle 0x%x", le32toh(cmd->qp_handle));
 	resp->qp_state = htole32(qp->state);
 	resp->qkey = htole32(qp->qkey);
 	resp->sq_psn = htole32(qp->sq_psn);
@@ -373,8 +376,8 @@ int efa_cmd_destroy_qp(struct efa *efa, struct efa_job *job)
 	struct efa_qp *qp = efa_qp_by_handle(efa, le32toh(cmd->qp_handle));
 
 	if (!qp)
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM, "there is no QP handle 0x%x",
-				  le32toh(cmd->qp_handle));
+		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+					"there is no QP handle 0x%x", le32toh(cmd->qp_handle));
 	/* no completion after the answer: the driver frees the rings then */
 	if (efa->config.flush_on_destroy &&
 	    efa_sq_flush(efa, qp, FLUSHES_PER_SLICE) + efa_rq_flush(efa, qp, FLUSHES_PER_SLICE))
