@@ -292,6 +292,7 @@ struct efa_job {
 	bool running;
 	struct inject_hit hit;
 	bool injected;
+	bool holds_id;			/* its id was free and is in flight now */
 	/* for commands that go on in the next slice */
 	struct efa_mr *mr;
 	uint64_t done;			/* page list entries read */

@@ -222,9 +222,11 @@ void efa_admin_doubt(struct efa *efa, enum efa_doubt doubt)
 		efa->admin.doubt = doubt;
 }
 
-static void landed(struct efa_admin *admin, unsigned int id)
+/* @holds_id: a command that was refused for its id must not set free that of another one */
+static void landed(struct efa_admin *admin, unsigned int id, bool holds_id)
 {
-	admin->in_flight[id / 64] &= ~(1ull << id % 64);
+	if (holds_id)
+		admin->in_flight[id / 64] &= ~(1ull << id % 64);
 	if (admin->flying)
 		admin->flying--;
 }
@@ -258,12 +260,12 @@ static void inject_body(struct efa *efa, struct efa_acq_entry *resp)
 		resp->body[i] ^= 0xff;
 }
 
-static void answer(struct efa *efa, struct efa_acq_entry *resp, bool corrupt)
+static void answer(struct efa *efa, struct efa_acq_entry *resp, bool holds_id, bool corrupt)
 {
 	struct efa_admin *admin = &efa->admin;
 	unsigned int id = le16toh(resp->hdr.command_id) & EFA_ADMIN_CMD_ID;
 
-	landed(admin, id);
+	landed(admin, id, holds_id);
 	inject_id(efa, resp);
 	inject_body(efa, resp);
 	put_answer(efa, resp, corrupt);
@@ -320,7 +322,7 @@ static void finish(struct efa *efa, struct efa_job *job, int status)
 	}
 	inject_stray(efa, id);
 	if (!job->injected || job->hit.action == INJECT_FAIL) {
-		answer(efa, &job->resp, false);
+		answer(efa, &job->resp, job->holds_id, false);
 		return;
 	}
 	switch (job->hit.action) {
@@ -329,12 +331,12 @@ static void finish(struct efa *efa, struct efa_job *job, int status)
 		hold_back(efa, &job->resp, job->hit.ms);
 		break;
 	case INJECT_DUP:
-		answer(efa, &job->resp, false);
+		answer(efa, &job->resp, true, false);
 		put_answer(efa, &job->resp, false);
 		break;
 	default: /* INJECT_CORRUPT */
 		efa_admin_doubt(efa, EFA_DOUBT_LOST);
-		answer(efa, &job->resp, true);
+		answer(efa, &job->resp, true, true);
 	}
 }
 
@@ -351,7 +353,7 @@ static uint64_t send_late(struct efa *efa)
 			continue;
 		}
 		TAILQ_REMOVE(&efa->admin.late, late, link);
-		answer(efa, &late->resp, false);
+		answer(efa, &late->resp, true, false);
 		free(late);
 	}
 	return soonest;
@@ -378,6 +380,7 @@ static int check_entry(struct efa *efa, struct efa_job *job, uint16_t count)
 		return efa_refuse_stale(efa, job, EFA_ADMIN_MALFORMED,
 					"command id 0x%x is still in flight", id);
 	admin->in_flight[id / 64] |= 1ull << id % 64;
+	job->holds_id = true;
 	if (admin->flying > admin->acq_depth)
 		return efa_refuse_stale(efa, job, EFA_ADMIN_MALFORMED,
 					"more commands in flight than the ACQ has entries (%u)",
@@ -422,7 +425,7 @@ static bool take_entry(struct efa *efa, struct efa_job *job)
 	} else if (job->injected && job->hit.action == INJECT_DROP) {
 		efa_admin_doubt(efa, EFA_DOUBT_LOST);
 		job->running = false;
-		landed(admin, le16toh(job->cmd.hdr.command_id));
+		landed(admin, le16toh(job->cmd.hdr.command_id), true);
 	}
 	return true;
 }
