@@ -32,13 +32,14 @@ void efa_rq_reset(struct efa *efa, struct efa_qp *qp)
 {
 	struct efa_rq *rq = &qp->rq;
 
+	/* also without a queue: the last QP of this index may have had one */
+	rq->db_word = 0;
+	if (efa->config.polled)
+		memset(efa->dev.bar[efa->db_bar].mem + rq->db, 0, sizeof(uint32_t));
 	if (!rq->descs)
 		return;
 	rq->posted = rq->fetched = rq->consumed = rq->ready = 0;
 	rq->in_wr = 0;
-	rq->db_word = 0;
-	if (efa->config.polled)
-		memset(efa->dev.bar[efa->db_bar].mem + rq->db, 0, sizeof(uint32_t));
 }
 
 void efa_rq_doorbell(struct efa *efa, struct efa_qp *qp, uint32_t value)

@@ -482,6 +482,35 @@ static void check_recycled(const char *options)
 	drv_pair_close(end);
 }
 
+/* nobody rings the doorbell that a queue left to a QP without such a queue */
+TEST(a_recycled_doorbell_may_have_no_queue)
+{
+	for (unsigned int sends = 0; sends < 2; sends++) {
+		struct drv_qp_init init = {
+			.type = EFA_ADMIN_QP_UD, .send_cq = &left.cq, .recv_cq = &left.cq,
+			.wqe_size = 64, .sq_depth = sends ? 64 : 0, .rq_descs = sends ? 0 : 64,
+			.rq_wrs = sends ? 0 : 64,
+		};
+		struct drv_qp a, b;
+
+		drv_pair_open(end, "qpn_reuse=1 doorbell=poll", EFA_ADMIN_QP_UD, 64);
+		a = another(&left, 64, 64, 64);
+		store_empty(&a, 1);
+		drv_ring_sq(&a);
+		drv_store_rx(&a, 1, left.mr.addr, 10, left.mr.lkey, EFA_RX_FIRST | EFA_RX_LAST);
+		drv_ring_rq(&a);
+		test_run();
+		CHECK_EQ(drain(&left.cq, 0), 1);
+		CHECK_EQ(drv_destroy_qp(&a), 0);
+		REQUIRE(!drv_create_qp(&left.drv, &init, &b));
+		CHECK_EQ(b.sq_db, a.sq_db);
+		test_run();
+		drv_check_clean(&left.drv);
+		CHECK(!left.drv.dev->ops->poll(left.drv.dev));
+		drv_pair_close(end);
+	}
+}
+
 TEST(f74_recycled_doorbells_are_empty)
 {
 	check_recycled("qpn_reuse=1 max_tx_batch=0");

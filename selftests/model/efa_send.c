@@ -57,6 +57,10 @@ void efa_sq_reset(struct efa *efa, struct efa_qp *qp)
 {
 	struct efa_sq *sq = &qp->sq;
 
+	/* also without a queue: the last QP of this index may have had one */
+	sq->db_word = 0;
+	if (efa->config.polled)
+		memset(efa->dev.bar[efa->db_bar].mem + sq->db, 0, sizeof(uint32_t));
 	if (!sq->depth)
 		return;
 	/* drivers begin again at count 0 but keep their phase: it tells nothing any more */
@@ -67,9 +71,6 @@ void efa_sq_reset(struct efa *efa, struct efa_qp *qp)
 	sq->batch_told = false;
 	memset(sq->stored, 0, ring_bytes(sq) / EFA_WQE_SIZE);
 	memset(ring(efa, qp), POISON, ring_bytes(sq));
-	sq->db_word = 0;
-	if (efa->config.polled)
-		memset(efa->dev.bar[efa->db_bar].mem + sq->db, 0, sizeof(uint32_t));
 }
 
 static void enlist(struct efa *efa, struct efa_qp *qp)
