@@ -148,9 +148,11 @@ void efa_aenq_doorbell(struct efa *efa, uint32_t value)
 		model_violation(&efa->dev, "AENQ_CONS_DB before AENQ_CAPS");
 		return;
 	}
-	if (admin->aenq_produced - value > admin->aenq_depth && !admin->aenq_overrun) {
-		model_violation(&efa->dev, "AENQ_CONS_DB = %u, but %u events were written", value,
-				admin->aenq_produced);
+	/* from the last count told to that of the events: neither back nor ahead */
+	if (value - admin->aenq_consumed > admin->aenq_produced - admin->aenq_consumed &&
+	    !admin->aenq_overrun) {
+		model_violation(&efa->dev, "AENQ_CONS_DB = %u after %u, but %u events were written",
+				value, admin->aenq_consumed, admin->aenq_produced);
 		return;
 	}
 	admin->aenq_consumed = value;

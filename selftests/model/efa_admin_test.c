@@ -609,6 +609,12 @@ TEST(events_wait_for_room)
 	CHECK(drv_event(&drv, &event));
 	drv_write(&drv, EFA_REG_AENQ_CONS_DB, drv.aenq_count + 1);
 	drv_expect_violations(&drv, 1, "AENQ_CONS_DB");
+	/* what was given back is not taken again; the same count twice is fine */
+	drv_write(&drv, EFA_REG_AENQ_CONS_DB, drv.aenq_count);
+	drv_write(&drv, EFA_REG_AENQ_CONS_DB, drv.aenq_count);
+	drv_check_clean(&drv);
+	drv_write(&drv, EFA_REG_AENQ_CONS_DB, drv.aenq_count - 1);
+	drv_expect_violations(&drv, 1, "AENQ_CONS_DB = 16 after 17");
 	drv_close(&drv);
 }
 
