@@ -4,6 +4,7 @@
  * with descriptors that fit or do not, to an adapter that then works on the memory it was given.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
@@ -14,7 +15,7 @@
 #define MEMORY	(16 * 4096)
 
 static struct slot *slot;
-static int memory_fd, event_fd, null_fd;
+static int memory_fd, event_fd, null_fd, pipe_fd;
 
 static const struct fuzz_known known = {
 	.value = { 0, 4096, MEMORY, 65536, 0x60, 16, 1ull << 32, ~0ull, 1ull << 63, 7, 2, 8, 0x54,
@@ -81,7 +82,7 @@ static void set_irqs(struct fuzz_client *c)
 	put32(c, fuzz8(c->f));
 	put32(c, count);
 	while (count-- && how & 4)
-		c->fds[c->nfds++] = event_fd;
+		c->fds[c->nfds++] = how & 8 && count & 1 ? pipe_fd : event_fd;
 }
 
 static void access_region(struct fuzz_client *c, bool write)
@@ -179,10 +180,17 @@ static bool next(struct fuzz_client *c)
 
 static void open_descriptors(void)
 {
+	int pipes[2];
+
 	memory_fd = memfd_create("guest", MFD_CLOEXEC);
 	FUZZ_CHECK(memory_fd >= 0 && !ftruncate(memory_fd, MEMORY));
 	event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* one that nobody reads: the program ignores the signal of a write to it */
+	FUZZ_CHECK(!pipe2(pipes, O_CLOEXEC));
+	close(pipes[0]);
+	pipe_fd = pipes[1];
+	signal(SIGPIPE, SIG_IGN);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -207,5 +215,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(memory_fd);
 	close(event_fd);
 	close(null_fd);
+	close(pipe_fd);
 	return 0;
 }

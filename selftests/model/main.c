@@ -301,6 +301,8 @@ static int serve(void)
 	sigset_t signals;
 	int status = 1;
 
+	/* a guest's interrupt may be a pipe that nobody reads any more */
+	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

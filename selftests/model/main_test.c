@@ -250,6 +250,33 @@ TEST(ends_with_everybody_attached)
 	tear_down();
 }
 
+/* what is written to belongs to others, who may leave */
+TEST(interrupts_to_a_closed_pipe)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX, .sun_path = "c" };
+	struct guest g;
+	int fd, pipes[2];
+
+	set_up();
+	start_ready("--control c --device efa,name=a,socket=s");
+	guest_open(&g);
+	REQUIRE(guest_boot(&g, "s") && !pipe(pipes));
+	/* the descriptor of vector 0 (MSI-X, index 2) */
+	CHECK_EQ(guest_set_irqs(&g, 0x24, 2, 0, 1, &pipes[1], 1), 0);
+	close(pipes[0]);
+	close(pipes[1]);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	REQUIRE(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	REQUIRE(send(fd, "a irq vector=0\na stats\n", 23, MSG_NOSIGNAL) == 23);
+	REQUIRE(recv(fd, run.text, 6, MSG_WAITALL) == 6);
+	run.text[recv(fd, run.text, sizeof(run.text) - 1, 0)] = 0;
+	CHECK_CONTAINS(run.text, " irqs_dropped=1 ");
+	close(fd);
+	guest_close(&g);
+	CHECK_EQ(end_by(SIGTERM), 0);
+	tear_down();
+}
+
 TEST(log_file)
 {
 	struct guest g;
