@@ -286,6 +286,8 @@ SPOIL(three_bufs, wqe->meta.length = htole16(3))
 SPOIL(wide_key, wqe->u.sgl[0].lkey |= htole32(0x01000000))
 SPOIL(long_inline, (wqe->meta.ctrl1 |= EFA_WQE_INLINE_MSG, wqe->meta.length = htole16(81)))
 SPOIL(tail, wqe->u.bytes[95] = 1)
+SPOIL(second_buf, wqe->u.sgl[1].length = htole32(1))
+SPOIL(short_inline, (wqe->meta.ctrl1 |= EFA_WQE_INLINE_MSG, wqe->u.inline_data[1] = 1))
 
 TEST(wqes_that_no_driver_posts)
 {
@@ -306,6 +308,8 @@ TEST(wqes_that_no_driver_posts)
 	check_wqe(wide_key, EFA_IO_LOCAL_QP_INTERNAL, "24 bits");
 	check_wqe(long_inline, EFA_IO_LOCAL_BAD_LENGTH, "inline bytes");
 	check_wqe(tail, EFA_IO_LOCAL_QP_INTERNAL, "tail");
+	check_wqe(second_buf, EFA_IO_LOCAL_QP_INTERNAL, "tail");
+	check_wqe(short_inline, EFA_IO_LOCAL_QP_INTERNAL, "tail");
 	drv_pair_close(end);
 }
 
@@ -313,6 +317,9 @@ SPOIL(imm_read, wqe->meta.ctrl1 |= EFA_OP_RDMA_READ | EFA_WQE_HAS_IMM)
 SPOIL(inline_read, wqe->meta.ctrl1 |= EFA_OP_RDMA_READ | EFA_WQE_INLINE_MSG)
 SPOIL(inline_write, wqe->meta.ctrl1 |= EFA_OP_RDMA_WRITE | EFA_WQE_INLINE_MSG)
 SPOIL(two_bufs_read, (wqe->meta.ctrl1 |= EFA_OP_RDMA_READ, wqe->meta.length = htole16(2)))
+SPOIL(no_buf_read, (wqe->meta.ctrl1 |= EFA_OP_RDMA_READ, wqe->meta.length = 0,
+		    wqe->u.rdma.u.local.lkey = htole32(1)))
+SPOIL(short_inline_write, (inline_write(wqe), wqe->u.rdma.u.inline_data[1] = 1))
 
 TEST(rdma_wqes_that_no_driver_posts)
 {
@@ -321,6 +328,10 @@ TEST(rdma_wqes_that_no_driver_posts)
 	check_wqe(inline_read, EFA_IO_LOCAL_QP_INTERNAL, "128-byte WQEs only");
 	check_wqe(inline_write, EFA_IO_LOCAL_QP_INTERNAL, "128-byte WQEs only");
 	check_wqe(two_bufs_read, EFA_IO_LOCAL_BAD_LENGTH, "one local buffer");
+	check_wqe(no_buf_read, EFA_IO_LOCAL_QP_INTERNAL, "tail");
+	drv_pair_close(end);
+	drv_pair_open(end, "", EFA_ADMIN_QP_SRD, 128);
+	check_wqe(short_inline_write, EFA_IO_LOCAL_QP_INTERNAL, "tail");
 	drv_pair_close(end);
 }
 

@@ -98,7 +98,7 @@ static enum efa_io_status parse_inline(struct efa *efa, const struct efa_qp *qp,
 	return EFA_IO_OK;
 }
 
-/* the bytes from @used to the end of the WQE */
+/* the bytes from @used to the end of the WQE: posters begin with an empty one */
 static enum efa_io_status check_tail(struct efa *efa, const struct efa_qp *qp, uint64_t count,
 				     const uint8_t *wqe, size_t used)
 {
@@ -118,14 +118,15 @@ static enum efa_io_status parse_send(struct efa *efa, const struct efa_qp *qp, u
 
 	if (wr->is_inline) {
 		status = parse_inline(efa, qp, count, wide->u.inline_data, length, room, wr);
-		return status ? status : check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE + room);
+		return status ? status : check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE + length);
 	}
 	if (length > efa->config.send_sges) {
 		malformed(efa, qp, count, "more buffer descriptors than max_send_sges");
 		return EFA_IO_LOCAL_BAD_LENGTH;
 	}
 	status = parse_bufs(efa, qp, count, wide->u.sgl, length, wr);
-	return status ? status : check_tail(efa, qp, count, wqe, EFA_WQE_SIZE);
+	return status ? status : check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE +
+					    length * sizeof(wide->u.sgl[0]));
 }
 
 static enum efa_io_status parse_rdma(struct efa *efa, const struct efa_qp *qp, uint64_t count,
@@ -134,6 +135,7 @@ static enum efa_io_status parse_rdma(struct efa *efa, const struct efa_qp *qp, u
 	const struct efa_wqe_wide *wide = (const void *)wqe;
 	const struct efa_remote_mem *remote = &wide->u.rdma.remote;
 	unsigned int length = le16toh(wide->meta.length);
+	size_t used = EFA_WQE_META_SIZE + sizeof(*remote);
 	enum efa_io_status status;
 
 	wr->rkey = le32toh(remote->rkey);
@@ -146,14 +148,16 @@ static enum efa_io_status parse_rdma(struct efa *efa, const struct efa_qp *qp, u
 					 "inline data belongs to writes of 128-byte WQEs only");
 		status = parse_inline(efa, qp, count, wide->u.rdma.u.inline_data, length,
 				      EFA_WQE_INLINE_WIDE, wr);
+		used += length;
 	} else if (length > 1) {
 		malformed(efa, qp, count, "more than one local buffer");
 		status = EFA_IO_LOCAL_BAD_LENGTH;
 	} else {
 		status = parse_bufs(efa, qp, count, &wide->u.rdma.u.local, length, wr);
-		if (!status)
-			status = check_tail(efa, qp, count, wqe, EFA_WQE_SIZE);
+		used += length * sizeof(wide->u.rdma.u.local);
 	}
+	if (!status)
+		status = check_tail(efa, qp, count, wqe, used);
 	if (!status && le32toh(remote->length) != wr->length)
 		return EFA_IO_LOCAL_BAD_LENGTH;
 	return status;
