@@ -786,6 +786,36 @@ TEST(attributes_can_be_asked_for)
 	drv_close(&drv);
 }
 
+TEST(verbs_say_how_they_are_used)
+{
+	static const char *const plain[] = { "stats", "qps", "cqs", "fatal", "host", "help" };
+	char line[80], words[2000], *verb, *rest = words;
+	unsigned int n = 0;
+
+	drv_open(&drv, "a", "");
+	CHECK_EQ(test_control(drv.dev, "help"), 0);
+	CHECK_CONTAINS(test_answer, "qps; cqs; qp N; cq N; mr KEY; ah N; aenq group=N ");
+	/* all that is told is there, and none takes a word that means nothing */
+	strcpy(words, test_answer);
+	while ((verb = strsep(&rest, ";"))) {
+		verb += strspn(verb, " ");
+		n++;
+		snprintf(line, sizeof(line), "%.*s these words", (int)strcspn(verb, " "), verb);
+		CHECK_EQ(test_control(drv.dev, line), -EINVAL);
+		CHECK(test_answer[0]);
+	}
+	CHECK_EQ(n, 18);
+	for (unsigned int i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		snprintf(line, sizeof(line), "%s more", plain[i]);
+		CHECK_EQ(test_control(drv.dev, line), -EINVAL);
+		snprintf(line, sizeof(line), "usage: %s", plain[i]);
+		CHECK_STR(test_answer, line);
+	}
+	CHECK_EQ(test_control(drv.dev, "set"), -EINVAL);
+	CHECK_STR(test_answer, "usage: set KEY=VALUE...");
+	drv_close(&drv);
+}
+
 TEST(features_that_cannot_be_had)
 {
 	struct efa_get_feature_resp resp;

@@ -394,16 +394,68 @@ static int print_host(struct efa *efa, char **words, FILE *out)
 
 /* ---- dispatch ---------------------------------------------------------- */
 
+static int help(struct efa *efa, char **words, FILE *out);
+
 static const struct verb {
 	const char *name;
 	int (*run)(struct efa *efa, char **words, FILE *out);
+	const char *usage;		/* words behind the name; NULL: none are taken */
 } verbs[] = {
-	{ "stats", stats }, { "qps", print_qps }, { "cqs", print_cqs },
-	{ "qp", print_qp }, { "cq", print_cq }, { "mr", print_mr }, { "ah", print_ah },
-	{ "aenq", aenq }, { "fatal", fatal }, { "ready", ready }, { "reset", reset_fault },
-	{ "answer", stray_answer }, { "complete", force_status }, { "lie", lie }, { "set", set },
-	{ "get", get }, { "irq", interrupt }, { "event", send_event }, { "host", print_host },
+	{ "stats", stats, NULL },
+	{ "qps", print_qps, NULL },
+	{ "cqs", print_cqs, NULL },
+	{ "qp", print_qp, "N" },
+	{ "cq", print_cq, "N" },
+	{ "mr", print_mr, "KEY" },
+	{ "ah", print_ah, "N" },
+	{ "aenq", aenq, "group=N [syndrome=N] [count=N] [overrun=1]" },
+	{ "fatal", fatal, NULL },
+	{ "ready", ready, "0|1" },
+	{ "reset", reset_fault, "stuck=on|off|none" },
+	{ "answer", stray_answer, "id=N [status=N]" },
+	{ "complete", force_status, "qp=N status=N [count=N]" },
+	{ "lie", lie, "sq_db|rq_db|cq_db|llq|cq_reg|none" },
+	{ "irq", interrupt, "vector=N [count=N]" },
+	{ "event", send_event, "cq=N [eq=N]" },
+	{ "host", print_host, NULL },
+	{ "get", get, "KEY" },
+	{ "set", set, "KEY=VALUE..." },
+	{ "help", help, NULL },
 };
+
+#define VERBS	(sizeof(verbs) / sizeof(verbs[0]))
+
+static void print_usage(const struct verb *verb, FILE *out)
+{
+	fprintf(out, "%s%s%s", verb->name, verb->usage ? " " : "", verb->usage ? verb->usage : "");
+}
+
+/* what the slot does not describe itself */
+static int help(struct efa *efa, char **words, FILE *out)
+{
+	const char *separator = "";
+
+	(void)efa;
+	(void)words;
+	for (unsigned int i = 0; i < VERBS; i++) {
+		if (!strcmp(verbs[i].name, "stats") || !strcmp(verbs[i].name, "help"))
+			continue;
+		fputs(separator, out);
+		print_usage(&verbs[i], out);
+		separator = "; ";
+	}
+	return 0;
+}
+
+/* a verb that takes words wants one at least, another takes none */
+static int run(const struct verb *verb, struct efa *efa, char **words, FILE *out)
+{
+	if (!verb->usage == !words[0])
+		return verb->run(efa, words, out);
+	fputs("usage: ", out);
+	print_usage(verb, out);
+	return -EINVAL;
+}
 
 int efa_control(struct model_device *dev, int argc, char **argv, FILE *out)
 {
@@ -414,9 +466,9 @@ int efa_control(struct model_device *dev, int argc, char **argv, FILE *out)
 		return -ENOMEM;
 	/* option_parse() wants the list ended by NULL */
 	memcpy(words, argv + 1, (argc - 1) * sizeof(*words));
-	for (unsigned int i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+	for (unsigned int i = 0; i < VERBS; i++)
 		if (!strcmp(argv[0], verbs[i].name))
-			err = verbs[i].run(efa_of(dev), words, out);
+			err = run(&verbs[i], efa_of(dev), words, out);
 	free(words);
 	return err;
 }
