@@ -9,21 +9,61 @@
 static struct drv_end ends[2];
 static struct fuzz_known known;
 
+/* what an input may ask for at both ends, bits of its second byte; UD and WIDE choose the QP */
+enum {
+	UD = 0x01, WIDE = 0x02,
+	EVENTS = 0x04,		/* the CQ has an EQ and is armed */
+	LONG_IDS = 0x08,	/* 64-bit request ids, if the adapter has them */
+	UNSOLICITED = 0x10,	/* as well */
+	KEY = 0x20,		/* of an MR that WQEs register */
+};
+
+/* zero where there is none */
+static struct more {
+	uint32_t arm;		/* to EQ_DB */
+	uint32_t key;
+	bool long_ids;
+} more[2];
+
+static struct more *more_of(const struct drv_end *end)
+{
+	return &more[end - ends];
+}
+
+static void fast_reg(struct fuzz *f, struct drv_end *at, struct efa_wqe_wide *wqe, uint8_t how)
+{
+	struct efa_fast_reg reg = {
+		.lkey = htole32(more_of(at)->key), .permissions = how & 0x80 ? DRV_REMOTE : DRV_LOCAL,
+		.flags = 12 | (how & 0x40 ? 0x20 : 0),
+		.iova = htole64(at->mr.addr + fuzz8(f)), .length = htole64(fuzz16(f)),
+		.list = htole64(at->mr.pages[0]),
+	};
+
+	memcpy(&wqe->u, &reg, sizeof(reg));
+}
+
 static void request(struct fuzz *f, struct drv_end *at, const struct drv_end *to)
 {
 	struct efa_wqe_wide wqe;
 	uint8_t how = fuzz8(f);
 	unsigned int op = how & 3;
+	uint64_t id = more_of(at)->long_ids ? fuzz64(f) : fuzz16(f);
+	uint32_t lkey = how & 0x40 ? more_of(at)->key : at->mr.lkey;
+	uint32_t rkey = how & 0x80 ? more_of(to)->key : to->mr.rkey;
 
-	drv_wqe(&at->qp, &wqe, op, fuzz16(f), to->qp.num, at->ah);
+	if (op == EFA_OP_FAST_REG && how & 4)
+		op = EFA_OP_FAST_INVALIDATE;
+	drv_wqe(&at->qp, &wqe, op, id, to->qp.num, at->ah);
 	wqe.meta.length = htole16(1);
 	if (op == EFA_OP_SEND) {
-		drv_tx_buf(&wqe.u.sgl[0], at->mr.addr + fuzz8(f), fuzz16(f) % 9000, at->mr.lkey);
+		drv_tx_buf(&wqe.u.sgl[0], at->mr.addr + fuzz8(f), fuzz16(f) % 9000, lkey);
+	} else if (op >= EFA_OP_FAST_REG) {
+		fast_reg(f, at, &wqe, how);
 	} else {
 		uint32_t length = how & 4 ? fuzz16(f) : fuzz8(f);
 
-		drv_remote(&wqe, to->mr.addr + fuzz8(f), length, to->mr.rkey);
-		drv_tx_buf(&wqe.u.rdma.u.local, at->mr.addr + fuzz8(f), length, at->mr.lkey);
+		drv_remote(&wqe, to->mr.addr + fuzz8(f), length, rkey);
+		drv_tx_buf(&wqe.u.rdma.u.local, at->mr.addr + fuzz8(f), length, lkey);
 	}
 	if (how & 8)
 		fuzz_spoil(f, &wqe, at->qp.wqe_size, &known);
@@ -48,9 +88,13 @@ static void receive(struct fuzz *f, struct drv_end *at)
 
 static void doorbell(struct fuzz *f, struct drv_end *at)
 {
-	const uint64_t places[] = { at->qp.sq_db, at->qp.rq_db, at->cq.db, at->qp.sq_db };
+	const uint64_t places[] = { at->qp.sq_db, at->qp.rq_db, at->cq.db };
+	uint8_t place = fuzz8(f) & 3;
 
-	drv_doorbell(&at->drv, places[fuzz8(f) & 3], fuzz_number(f, &known));
+	if (place == 3)
+		drv_write(&at->drv, EFA_REG_EQ_DB, fuzz_number(f, &known));
+	else
+		drv_doorbell(&at->drv, places[place], fuzz_number(f, &known));
 }
 
 static void modify(struct fuzz *f, struct drv_end *at)
@@ -145,6 +189,50 @@ static void act(struct fuzz *f)
 	}
 }
 
+static uint32_t alloc_key(struct drv *drv)
+{
+	struct efa_alloc_mr_cmd cmd = { .pd = htole16(drv->pd), .max_pages = htole32(32) };
+	struct efa_alloc_mr_resp resp;
+
+	FUZZ_CHECK(!drv_admin(drv, cmd, EFA_ADMIN_ALLOC_MR, resp));
+	return le32toh(resp.lkey);
+}
+
+/* another CQ and QP in place of the plain ones, which stay */
+static void equip(struct drv_end *end, uint8_t how, enum efa_admin_qp_type type,
+		  unsigned int wqe_size)
+{
+	const uint32_t caps = le32toh(end->drv.attr.device_caps);
+	const bool ids64 = how & LONG_IDS && caps & EFA_DEV_CAP_64BIT_IDS;
+	struct drv_qp_init init = {
+		.type = type, .send_cq = &end->cq, .recv_cq = &end->cq, .sq_depth = 64,
+		.wqe_size = wqe_size, .rq_descs = 64, .rq_wrs = 64,
+	};
+	uint64_t ring;
+	uint16_t eqn = 0;
+	int eq = -1;
+
+	if (how & EVENTS && !drv_create_eq(&end->drv, 4, 1, &ring, &eqn)) {
+		eq = eqn;
+		more_of(end)->arm = eqn | EFA_EQ_DB_ARM;
+	}
+	if (how & KEY)
+		more_of(end)->key = alloc_key(&end->drv);
+	more_of(end)->long_ids = ids64;
+	if (ids64)
+		init.flags |= EFA_CREATE_QP_64BIT_IDS;
+	if (how & UNSOLICITED && type == EFA_ADMIN_QP_SRD && caps & EFA_DEV_CAP_UNSOLICITED)
+		init.flags |= EFA_CREATE_QP_UNSOLICITED;
+	FUZZ_CHECK(!drv_create_cq(&end->drv, 256, EFA_CQE_SIZE_EX,
+				  DRV_CQ_SRC_ADDR | (ids64 ? DRV_CQ_IDS64 : 0), eq, &end->cq));
+	FUZZ_CHECK(!drv_create_qp(&end->drv, &init, &end->qp));
+	drv_bring_up(&end->qp, 0);
+	if (eq < 0)
+		return;
+	drv_write(&end->drv, EFA_REG_EQ_DB, more_of(end)->arm);
+	drv_ring_cq(&end->cq, true);
+}
+
 static void learn(struct drv_end *end)
 {
 	fuzz_learn(&known, end->mr.addr);
@@ -153,6 +241,10 @@ static void learn(struct drv_end *end)
 	fuzz_learn(&known, end->qp.num);
 	fuzz_learn(&known, end->ah);
 	fuzz_learn(&known, end->qp.sq_count);
+	if (more_of(end)->arm)
+		fuzz_learn(&known, more_of(end)->arm);
+	if (more_of(end)->key)
+		fuzz_learn(&known, more_of(end)->key);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -161,11 +253,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *options = efa_options_of(&f);
 	uint8_t how = fuzz8(&f);
 	/* older adapters have one size of entries */
-	bool wide = how & 2 && !strstr(options, "profile=");
+	unsigned int wqe_size = how & WIDE && !strstr(options, "profile=") ? 128 : 64;
+	enum efa_admin_qp_type type = how & UD ? EFA_ADMIN_QP_UD : EFA_ADMIN_QP_SRD;
 
 	memset(&known, 0, sizeof(known));
-	drv_pair_open(ends, options, how & 1 ? EFA_ADMIN_QP_UD : EFA_ADMIN_QP_SRD,
-		      wide ? 128 : 64);
+	memset(more, 0, sizeof(more));
+	drv_pair_open(ends, options, type, wqe_size);
+	for (unsigned int i = 0; i < 2 && how & (EVENTS | LONG_IDS | UNSOLICITED | KEY); i++)
+		equip(&ends[i], how, type, wqe_size);
 	learn(&ends[0]);
 	learn(&ends[1]);
 	while (fuzz_left(&f))

@@ -22,7 +22,8 @@ static inline const char *efa_options_of(struct fuzz *f)
 /* from wherever it is to a working adapter with nothing left of what was */
 static inline void efa_recovers(struct drv *drv)
 {
-	static const char *const gone[] = { "qp", "cq", "mr", "mr_pages", "ah", "pd" };
+	static const char *const gone[] = { "qp", "cq", "mr", "mr_pages", "ah", "pd",
+					     "uar", "eq", "counter" };
 
 	fuzz_calm(&drv->host, 2000);
 	drv_set_resp(drv);
