@@ -122,6 +122,8 @@ struct ionic_aq {
 	enum ionic_aq_status status;	/* of the job */
 	uint64_t answer_when;
 	struct ionic_aq_job job;
+	bool has_stray;			/* an entry that nobody asked for goes with its answer */
+	struct inject_hit stray;
 };
 
 /*
@@ -382,7 +384,8 @@ void ionic_cq_free(struct ionic *ionic, struct ionic_cq *cq);
 struct ionic_cq *ionic_cq_new(struct ionic *ionic, unsigned int id, struct ionic_eq *eq,
 			      unsigned int depth_log2, uint16_t pid);
 void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, uint64_t value);
-bool ionic_cq_full(const struct ionic_cq *cq);
+/* entries that can be written before the host has read others */
+unsigned int ionic_cq_room(const struct ionic_cq *cq);
 /* answers the arms that came by doorbells */
 void ionic_cq_work(struct ionic *ionic);
 /*

@@ -182,6 +182,62 @@ TEST(answers_late_lost_twice_and_wrong)
 	rnic_close(&r);
 }
 
+/* the slot behind the last one is the first */
+TEST(a_wrong_answer_to_the_last_slot)
+{
+	uint64_t page;
+
+	rnic_open(&r, "a", "");
+	page = test_alloc(&r.nic.host, 4096, 4096);
+	while (r.aq_posted != (1u << RNIC_AQ_LOG2) - 1)
+		stats_names(page);
+	CHECK_EQ(test_control(r.nic.dev, "inject op=stats_hdrs action=corrupt"), 0);
+	CHECK_EQ(stats_names(page), 0);
+	CHECK_EQ(r.aq_index, 0);
+	rnic_close(&r);
+}
+
+/* what is answered more than once waits for room for all of it */
+TEST(answers_by_injection_wait_for_room)
+{
+	static const char *const faults[] = {
+		"inject op=stats_hdrs action=dup", "inject op=stray_answer action=fail status=1",
+	};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct ionic_aq_stats cmd = { .length = htole32(4096) };
+		const struct ionic_rdma_tally *counted;
+		const uint8_t *entries;
+		uint64_t cq, aq;
+
+		rnic_open(&r, "a", "");
+		counted = &ionic_of(r.nic.dev)->rdma->tally;
+		cmd.addr = htole64(test_alloc(&r.nic.host, 4096, 4096));
+		cmd.header.op = IONIC_AQ_STATS_HDRS;
+		cmd.header.len = htole16(sizeof(cmd) - IONIC_AQ_HEADER);
+		cq = test_alloc_apart(&r.nic.host, 4096);
+		aq = test_alloc_apart(&r.nic.host, 4096);
+		entries = rnic_mem(&r, cq, 4 * 32);
+		CHECK_EQ(rnic_create(&r, IONIC_OP_RDMA_CREATE_CQ, 100, 2, 2, 5, cq), 0);
+		CHECK_EQ(rnic_create(&r, IONIC_OP_RDMA_CREATE_AQ, 1, 100, RNIC_AQ_LOG2, 6, aq), 0);
+		for (unsigned int n = 0; n < 3; n++)
+			memcpy(rnic_mem(&r, aq + n * IONIC_AQ_SLOT, sizeof(cmd)), &cmd,
+			       sizeof(cmd));
+		nic_ring(&r.nic, 0, r.nic.lif.rdma.aq.qtype, HW_PREP(IONIC_DB_QID, 1ull) | 2);
+		test_run();
+		CHECK_EQ(test_control(r.nic.dev, faults[i]), 0);
+		nic_ring(&r.nic, 0, r.nic.lif.rdma.aq.qtype, HW_PREP(IONIC_DB_QID, 1ull) | 3);
+		test_run();
+		CHECK_EQ(entries[2 * 32 + 31] & IONIC_CQE_COLOR, 0);
+		nic_ring(&r.nic, 0, r.nic.lif.rdma.cq.qtype, HW_PREP(IONIC_DB_QID, 100ull) | 2);
+		test_run();
+		CHECK_EQ(entries[2 * 32 + 31] & IONIC_CQE_COLOR, IONIC_CQE_COLOR);
+		CHECK_EQ(entries[3 * 32 + 31] & IONIC_CQE_COLOR, IONIC_CQE_COLOR);
+		CHECK_EQ(counted->cq_overruns, 0);
+		rnic_close(&r);
+	}
+}
+
 /* a refusal that is not the command's, ahead of its answer */
 TEST(answers_that_nobody_asked_for)
 {

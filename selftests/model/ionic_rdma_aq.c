@@ -84,7 +84,7 @@ static void push(struct ionic *ionic, struct ionic_aq *aq)
 	const struct ionic_aq_job *job = &aq->job;
 	bool corrupt = job->injected && job->hit.action == INJECT_CORRUPT;
 
-	push_entry(ionic, aq, job->slot + corrupt, aq->status,
+	push_entry(ionic, aq, (job->slot + corrupt) & mask(aq), aq->status,
 		   cqe_word(aq->id, IONIC_CQE_ADMIN));
 }
 
@@ -92,19 +92,30 @@ static void push(struct ionic *ionic, struct ionic_aq *aq)
 static void push_stray(struct ionic *ionic, struct ionic_aq *aq)
 {
 	unsigned int slot = aq->job.slot;
-	struct inject_hit hit;
 
-	if (!inject_match(&ionic->dev, "stray_answer", &hit))
-		return;
-	if (hit.action == INJECT_FAIL)
-		push_entry(ionic, aq, (slot + hit.status) & mask(aq), IONIC_AQ_BAD_STATE,
+	if (aq->stray.action == INJECT_FAIL)
+		push_entry(ionic, aq, (slot + aq->stray.status) & mask(aq), IONIC_AQ_BAD_STATE,
 			   cqe_word(aq->id, IONIC_CQE_ADMIN));
-	else if (hit.action == INJECT_CORRUPT)
+	else if (aq->stray.action == INJECT_CORRUPT)
 		push_entry(ionic, aq, slot, IONIC_AQ_BAD_STATE,
 			   cqe_word(~aq->id, IONIC_CQE_ADMIN));
-	else if (hit.action == INJECT_DUP)
+	else if (aq->stray.action == INJECT_DUP)
 		push_entry(ionic, aq, slot, IONIC_AQ_BAD_STATE,
 			   cqe_word(aq->id, IONIC_CQE_RECV));
+}
+
+static bool hit(const struct ionic_aq_job *job, enum inject_action action)
+{
+	return job->injected && job->hit.action == action;
+}
+
+/* Is there room for all entries that the command makes? A CQ may be too small for a fault. */
+static bool has_room(const struct ionic_aq *aq)
+{
+	unsigned int room = ionic_cq_room(aq->cq);
+
+	return room >= 1u + aq->has_stray + hit(&aq->job, INJECT_DUP) ||
+	       room == (1u << aq->cq->depth_log2) - 1;
 }
 
 static void start(struct ionic *ionic, struct ionic_aq *aq)
@@ -116,7 +127,9 @@ static void start(struct ionic *ionic, struct ionic_aq *aq)
 	aq->status = fetch(ionic, aq) ? ionic_aq_run(ionic, job) : IONIC_AQ_BAD_CMD;
 	if (aq->status)
 		ionic->rdma->tally.admin_errors++;
-	if (job->injected && job->hit.action == INJECT_DELAY)
+	aq->has_stray = !hit(job, INJECT_DROP) &&
+			inject_match(&ionic->dev, "stray_answer", &aq->stray);
+	if (hit(job, INJECT_DELAY))
 		aq->answer_when = model_now(&ionic->dev) + job->hit.ms * IONIC_NS_PER_MS;
 }
 
@@ -126,11 +139,12 @@ static void answer(struct ionic *ionic, struct ionic_aq *aq)
 
 	aq->running = false;
 	aq->head = (aq->head + job->slots) & mask(aq);
-	if (job->injected && job->hit.action == INJECT_DROP)
+	if (hit(job, INJECT_DROP))
 		return;
-	push_stray(ionic, aq);
+	if (aq->has_stray)
+		push_stray(ionic, aq);
 	push(ionic, aq);
-	if (job->injected && job->hit.action == INJECT_DUP)
+	if (hit(job, INJECT_DUP))
 		push(ionic, aq);
 }
 
@@ -138,7 +152,7 @@ static void answer(struct ionic *ionic, struct ionic_aq *aq)
 static bool work(struct ionic *ionic, struct ionic_aq *aq, uint64_t *when)
 {
 	for (unsigned int i = 0; i < COMMANDS_PER_SLICE; i++) {
-		if (!aq->live || aq->head == aq->posted || ionic_cq_full(aq->cq))
+		if (!aq->live || aq->head == aq->posted || !ionic_cq_room(aq->cq))
 			return false;
 		if (!aq->running)
 			start(ionic, aq);
@@ -147,6 +161,8 @@ static bool work(struct ionic *ionic, struct ionic_aq *aq, uint64_t *when)
 				*when = aq->answer_when;
 			return false;
 		}
+		if (!has_room(aq))
+			return false;
 		answer(ionic, aq);
 	}
 	return true;

@@ -46,9 +46,9 @@ static unsigned int mask(const struct ionic_cq *cq)
 	return (1u << cq->depth_log2) - 1;
 }
 
-bool ionic_cq_full(const struct ionic_cq *cq)
+unsigned int ionic_cq_room(const struct ionic_cq *cq)
 {
-	return ((cq->prod + 1) & mask(cq)) == cq->cons;
+	return mask(cq) - ((cq->prod - cq->cons) & mask(cq));
 }
 
 static void notify(struct ionic *ionic, struct ionic_cq *cq)
@@ -89,7 +89,7 @@ void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t
 	uint64_t off = (uint64_t)cq->prod << CQ_STRIDE_LOG2;
 	const size_t head = IONIC_CQE_SIZE - sizeof(uint64_t);
 
-	if (ionic_cq_full(cq) || cq->overrun) {
+	if (!ionic_cq_room(cq) || cq->overrun) {
 		overrun(ionic, cq);
 		return;
 	}
