@@ -30,6 +30,7 @@
 #ifndef IONIC_H
 #define IONIC_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -264,6 +265,9 @@ bool ionic_cmd_uses_dma(unsigned int opcode);
 /* executes a job and fills its answer; asks for injections first */
 void ionic_cmd_run(struct ionic *ionic, struct ionic_job *job);
 
+/* records what is wrong with the command @name of a @kind */
+void ionic_object(struct ionic *ionic, const char *kind, const char *name, const char *fmt,
+		  va_list args);
 /* answers @status to a command that no correct driver sends; a violation, unless it is excused */
 int ionic_refuse(struct ionic *ionic, const struct ionic_job *job, int status, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

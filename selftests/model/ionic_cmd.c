@@ -4,7 +4,6 @@
  * come, and what it needs. All others are checked to be zero.
  */
 #include <endian.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -173,21 +172,47 @@ static const char *way(const struct ionic_job *job)
 	return job->devcmd ? "device command" : "admin command";
 }
 
-int ionic_refuse(struct ionic *ionic, const struct ionic_job *job, int status, const char *fmt, ...)
+void ionic_object(struct ionic *ionic, const char *kind, const char *name, const char *fmt,
+		  va_list args)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, fmt, args) < 0)
+		text = NULL;
+	model_violation(&ionic->dev, "%s %s: %s", kind, name,
+			text ? text : "(no memory for the text)");
+	free(text);
+}
+
+static const char *name_of(const struct ionic_job *job)
 {
 	const struct command *command = find(job->req.opcode);
-	char *text = NULL;
+
+	return command ? command->name : "unknown";
+}
+
+int ionic_refuse(struct ionic *ionic, const struct ionic_job *job, int status, const char *fmt, ...)
+{
 	va_list args;
 
 	if (ionic->excused)
 		return status;
 	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
+	ionic_object(ionic, way(job), name_of(job), fmt, args);
 	va_end(args);
-	model_violation(&ionic->dev, "%s %s: %s", way(job), command ? command->name : "unknown",
-			text ? text : "(no memory for the text)");
-	free(text);
+	return status;
+}
+
+/* the same of what no driver sends whatever it was told: there is no excuse for that */
+__attribute__((format(printf, 4, 5)))
+static int refuse_form(struct ionic *ionic, const struct ionic_job *job, int status,
+		       const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	ionic_object(ionic, way(job), name_of(job), fmt, args);
+	va_end(args);
 	return status;
 }
 
@@ -198,15 +223,15 @@ static int check(struct ionic *ionic, const struct ionic_job *job, const struct 
 	uint64_t used = command->bytes | HEADER;
 
 	if (!(command->ways & (job->devcmd ? BY_DEVCMD : BY_ADMINQ)))
-		return ionic_refuse(ionic, job, IONIC_EOPCODE, "must be %s",
-				    job->devcmd ? "an admin command" : "a device command");
+		return refuse_form(ionic, job, IONIC_EOPCODE, "must be %s",
+				   job->devcmd ? "an admin command" : "a device command");
 	for (unsigned int i = 0; i < IONIC_REQ_SIZE; i++)
 		if (bytes[i] && !(used >> i & 1))
-			return ionic_refuse(ionic, job, IONIC_EINVAL, "reserved byte %u is 0x%02x, "
-					    "must be zero", i, bytes[i]);
+			return refuse_form(ionic, job, IONIC_EINVAL, "reserved byte %u is 0x%02x, "
+					   "must be zero", i, bytes[i]);
 	if (command->needs_lif && le16toh(job->req.lif))
-		return ionic_refuse(ionic, job, IONIC_EINVAL, "LIF %u, must be 0",
-				    le16toh(job->req.lif));
+		return refuse_form(ionic, job, IONIC_EINVAL, "LIF %u, must be 0",
+				   le16toh(job->req.lif));
 	if (command->needs_lif && !ionic->lif.live)
 		return ionic_refuse(ionic, job, IONIC_EINVAL, "comes before lif_init");
 	return IONIC_SUCCESS;
@@ -217,17 +242,18 @@ static int run(struct ionic *ionic, struct ionic_job *job, const struct command 
 	int status;
 
 	if (!command)
-		return ionic_refuse(ionic, job, IONIC_EOPCODE, "opcode %u does not exist",
-				    job->req.opcode);
+		return refuse_form(ionic, job, IONIC_EOPCODE, "opcode %u does not exist",
+				   job->req.opcode);
 	status = check(ionic, job, command);
 	return status ? status : command->run(ionic, job);
 }
 
-/* the driver will not know, or know wrongly, what was done */
+/* The driver will not know, or know wrongly, what was done. Registers cannot answer twice. */
 static bool misleads(const struct ionic_job *job)
 {
-	return job->injected && (job->hit.action == INJECT_DROP || job->hit.action == INJECT_DUP ||
-				 job->hit.action == INJECT_CORRUPT);
+	return job->injected && (job->hit.action == INJECT_DROP ||
+				 job->hit.action == INJECT_CORRUPT ||
+				 (job->hit.action == INJECT_DUP && !job->devcmd));
 }
 
 static void damage(struct ionic_resp *resp)
@@ -256,6 +282,6 @@ void ionic_cmd_run(struct ionic *ionic, struct ionic_job *job)
 		ionic->excused = true;
 	if (status)
 		ionic->tally.cmd_errors++;
-	log_trace(ionic->dev.name, "%s %s: status %d%s", way(job),
-		  command ? command->name : "unknown", status, job->injected ? " (injected)" : "");
+	log_trace(ionic->dev.name, "%s %s: status %d%s", way(job), name_of(job), status,
+		  job->injected ? " (injected)" : "");
 }

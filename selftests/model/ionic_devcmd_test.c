@@ -278,6 +278,7 @@ TEST(a_running_command_is_left_alone_for_a_while)
 TEST(answers_that_are_forged)
 {
 	struct ionic_device_identity identity;
+	struct ionic_resp resp;
 
 	nic_plug(&nic, "a", "");
 	CHECK_EQ(test_control(nic.dev, "inject op=identify action=fail status=9"), 0);
@@ -286,9 +287,22 @@ TEST(answers_that_are_forged)
 	CHECK_EQ(nic_simple(&nic, IONIC_OP_IDENTIFY, 2, 0), 0);
 	nic_data_read(&nic, &identity, sizeof(identity));
 	CHECK_EQ(identity.version, (uint8_t)~2);
+	nic_devcmd_resp(&nic, &resp);
+	CHECK_EQ(resp.data[0], 0xff);
 	CHECK_EQ(nic_simple(&nic, IONIC_OP_IDENTIFY, 2, 0), 0);
 	nic_data_read(&nic, &identity, sizeof(identity));
 	CHECK_EQ(identity.version, 2);
+	nic_close(&nic);
+}
+
+/* registers cannot, so that is no excuse for anything */
+TEST(nothing_is_answered_twice)
+{
+	nic_open(&nic, "a", "");
+	CHECK_EQ(test_control(nic.dev, "inject op=nop action=dup"), 0);
+	CHECK_EQ(nic_simple(&nic, IONIC_OP_NOP, 0, 0), 0);
+	CHECK_EQ(nic_simple(&nic, IONIC_OP_LIF_IDENTIFY, 7, 1), IONIC_EINVAL);
+	CHECK_CONTAINS(nic_violation(&nic), "LIF type 7");
 	nic_close(&nic);
 }
 

@@ -265,6 +265,10 @@ TEST(a_lost_answer_is_an_excuse)
 	nic_admin(&nic, nop, NULL);
 	CHECK_EQ(nic_admin(&nic, &del, NULL), IONIC_ENOENT);
 	CHECK_STR(nic_violation(&nic), "");
+	/* but knows what commands look like */
+	del.reserved1 = 1;
+	check_admin(&del, IONIC_EINVAL, "reserved byte 1");
+	del.reserved1 = 0;
 	CHECK_EQ(nic_simple(&nic, IONIC_OP_RESET, 0, 0), 0);
 	nic_start(&nic);
 	check_admin(&del, IONIC_ENOENT, "filter 99 does not exist");

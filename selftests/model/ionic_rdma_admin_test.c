@@ -182,6 +182,28 @@ TEST(answers_late_lost_twice_and_wrong)
 	rnic_close(&r);
 }
 
+/* a driver whose command was lost cannot know what exists, but what commands look like */
+TEST(a_lost_answer_excuses_some)
+{
+	struct ionic_aq_destroy cmd = { .id = htole32(9) };
+	uint64_t page;
+
+	rnic_open(&r, "a", "");
+	page = test_alloc(&r.nic.host, 4096, 4096);
+	/* an answer too many is seen for what it is */
+	CHECK_EQ(test_control(r.nic.dev, "inject op=stats_hdrs action=dup"), 0);
+	CHECK_EQ(stats_names(page), 0);
+	CHECK_EQ(raq_answer(&r), 0);
+	check(raq_destroy(&r, IONIC_AQ_DESTROY_QP, 9), IONIC_AQ_BAD_INDEX, "does not exist");
+	CHECK_EQ(test_control(r.nic.dev, "inject op=stats_hdrs action=drop"), 0);
+	CHECK_EQ(stats_names(page), RNIC_NO_ANSWER);
+	CHECK_EQ(raq_destroy(&r, IONIC_AQ_DESTROY_QP, 9), IONIC_AQ_BAD_INDEX);
+	CHECK_STR(nic_violation(&r.nic), "");
+	check(raq(&r, &cmd, IONIC_AQ_DESTROY_QP, sizeof(cmd) - 1), IONIC_AQ_BAD_CMD, "3 bytes");
+	check(raq(&r, &cmd, 31, sizeof(cmd)), IONIC_AQ_BAD_CMD, "opcode 31");
+	rnic_close(&r);
+}
+
 /* the slot behind the last one is the first */
 TEST(a_wrong_answer_to_the_last_slot)
 {

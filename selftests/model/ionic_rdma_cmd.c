@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* One row per command of the RDMA admin queues: its length and what must be zero in it. */
 #include <endian.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "ionic_rdma.h"
 #include "log.h"
+
+#define KIND	"RDMA admin command"
 
 const char *const ionic_aq_names[IONIC_AQ_OPS] = {
 	[IONIC_AQ_CREATE_CQ] = "create_cq",
@@ -61,18 +60,26 @@ static const char *name_of(unsigned int op)
 enum ionic_aq_status ionic_aq_refuse(struct ionic *ionic, const struct ionic_aq_job *job,
 				     enum ionic_aq_status status, const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list args;
 
 	if (ionic->excused)
 		return status;
 	va_start(args, fmt);
-	if (vasprintf(&text, fmt, args) < 0)
-		text = NULL;
+	ionic_object(ionic, KIND, name_of(job->bytes[0]), fmt, args);
 	va_end(args);
-	model_violation(&ionic->dev, "RDMA admin command %s: %s", name_of(job->bytes[0]),
-			text ? text : "(no memory for the text)");
-	free(text);
+	return status;
+}
+
+/* the same of what no driver sends whatever it was told: there is no excuse for that */
+__attribute__((format(printf, 4, 5)))
+static enum ionic_aq_status refuse_form(struct ionic *ionic, const struct ionic_aq_job *job,
+					enum ionic_aq_status status, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	ionic_object(ionic, KIND, name_of(job->bytes[0]), fmt, args);
+	va_end(args);
 	return status;
 }
 
@@ -81,25 +88,30 @@ static enum ionic_aq_status check(struct ionic *ionic, const struct ionic_aq_job
 	const struct ionic_aq_header *header = (const struct ionic_aq_header *)job->bytes;
 	const struct command *command;
 
-	if (header->op >= ionic->config.admin_opcodes || header->op >= IONIC_AQ_OPS ||
-	    !commands[header->op].run)
+	if (header->op >= IONIC_AQ_OPS || !commands[header->op].run)
+		return refuse_form(ionic, job, IONIC_AQ_BAD_CMD, "opcode %u does not exist",
+				   header->op);
+	if (header->op >= ionic->config.admin_opcodes)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_CMD, "opcode %u is not offered",
 				       header->op);
 	command = &commands[header->op];
 	if (header->reserved1 || le16toh(header->len) != command->size - IONIC_AQ_HEADER)
-		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_CMD, "%u bytes behind the header, "
-				       "must be %u", le16toh(header->len),
-				       command->size - IONIC_AQ_HEADER);
+		return refuse_form(ionic, job, IONIC_AQ_BAD_CMD, "%u bytes behind the header, "
+				   "must be %u", le16toh(header->len),
+				   command->size - IONIC_AQ_HEADER);
 	if (command->zero && job->bytes[command->zero])
-		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "reserved byte %u is 0x%02x, "
-				       "must be zero", command->zero, job->bytes[command->zero]);
+		return refuse_form(ionic, job, IONIC_AQ_BAD_ATTR, "reserved byte %u is 0x%02x, "
+				   "must be zero", command->zero, job->bytes[command->zero]);
 	return IONIC_AQ_OK;
 }
 
-/* the driver will not know, or know wrongly, what was done */
+/*
+ * The driver will not know what was done. A second answer misleads nobody: it names a slot
+ * that is no longer the next one.
+ */
 static bool misleads(const struct ionic_aq_job *job)
 {
-	return job->injected && (job->hit.action == INJECT_DROP || job->hit.action == INJECT_DUP ||
+	return job->injected && (job->hit.action == INJECT_DROP ||
 				 job->hit.action == INJECT_CORRUPT);
 }
 
