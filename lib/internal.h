@@ -256,8 +256,10 @@ void dvq_stock_in_child(void);
 void dvq_efadv_in_child(void);
 /* forgets what is gone; @all: also what no count of the kernel tells of */
 void dvq_takeover_reap(bool all);
-/* a function of the provider that made the context */
+/* a function of the provider that made the context, also where another library has put its own before ours */
 void *dvq_provider_code(struct ibv_context *context);
+/* without a lock: the same, or what that other library has there */
+const void *dvq_posting_code(const struct ibv_context *context);
 
 /* ---- stock.c: the stock library ------------------------------------------------------- */
 

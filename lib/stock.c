@@ -24,7 +24,10 @@ struct entry {
 	struct dvq_stock stock;
 };
 
-/* protects the list; entries stay, as a provider does */
+/*
+ * Protects the list; entries stay, as a provider does. Who has it does not ask the loader, whose lock is held while
+ * the constructor of a plug-in calls us.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *entries;
 
@@ -126,21 +129,29 @@ void *dvq_stock_open(struct ibv_context *context, const char *library, const cha
 	return handle;
 }
 
-static struct entry *find_entry(void *handle)
+static struct entry *new_entry(void *handle)
 {
-	struct entry *entry;
+	struct entry *entry = calloc(1, sizeof(*entry));
 
-	for (entry = entries; entry; entry = entry->next)
-		if (entry->handle == handle)
-			return entry;
-	entry = calloc(1, sizeof(*entry));
-	if (!entry)
-		return NULL;
-	entry->handle = handle;
-	fill(&entry->stock, handle);
-	entry->next = entries;
-	entries = entry;
+	if (entry) {
+		entry->handle = handle;
+		fill(&entry->stock, handle);
+	}
 	return entry;
+}
+
+/* the one of its handle that was there first */
+static struct entry *keep_entry(struct entry *entry)
+{
+	struct entry **at = &entries;
+
+	while (*at && (*at)->handle != entry->handle)
+		at = &(*at)->next;
+	if (*at)
+		free(entry);
+	else
+		*at = entry;
+	return *at;
 }
 
 static const struct dvq_stock *look_up(struct ibv_context *context)
@@ -149,13 +160,14 @@ static const struct dvq_stock *look_up(struct ibv_context *context)
 	void *handle = dvq_stock_open(context, LIBEFA, "efadv_create_driver_qp");
 	struct entry *entry;
 
-	if (!handle)
+	entry = handle ? new_entry(handle) : NULL;
+	if (!entry)
 		return NULL;
 	dvq_see_process();
 	pthread_mutex_lock(&lock);
-	entry = find_entry(handle);
+	entry = keep_entry(entry);
 	pthread_mutex_unlock(&lock);
-	return entry ? &entry->stock : NULL;
+	return &entry->stock;
 }
 
 /*
@@ -166,7 +178,7 @@ const struct dvq_stock *dvq_stock(struct ibv_context *context)
 {
 	static __thread const struct dvq_stock *last;
 	static __thread const void *last_code;
-	const void *code = dvq_provider_code(context);
+	const void *code = dvq_posting_code(context);
 
 	if (!last || last_code != code) {
 		last = look_up(context);

@@ -25,7 +25,8 @@
 /*
  * Protects the lists. Taken before the gate of a CQ, and not by who posts or polls, but for the first
  * post to a QP that was not seen being created. Who has it waits for no lock that a program holds, such
- * as those of the blocks of ibv_wr_start().
+ * as those of the blocks of ibv_wr_start(), nor for the loader's (dladdr()), which is held while the constructor
+ * of a plug-in calls us.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct take_context *contexts;
@@ -513,9 +514,21 @@ bool dvq_takeover_is_forced(struct ibv_context *context)
 
 void *dvq_provider_code(struct ibv_context *context)
 {
+	const struct take_context *taken;
+	void *code;
+
+	enter();
+	taken = known(context);
+	code = taken ? (void *)taken->post_send : (void *)context->ops.post_send;
+	leave();
+	return code;
+}
+
+const void *dvq_posting_code(const struct ibv_context *context)
+{
 	const struct take_context *taken = context_of(context);
 
-	return taken ? (void *)taken->post_send : (void *)context->ops.post_send;
+	return taken ? (const void *)taken->post_send : (const void *)context->ops.post_send;
 }
 
 /* ---- taking a context -------------------------------------------------------------------------------- */
@@ -607,13 +620,16 @@ static unsigned int count_hooks(const struct ibv_context *context)
 	       (ops->poll_cq == hook_poll_cq) + (ops->req_notify_cq == hook_req_notify_cq);
 }
 
-/* libibverbs has a function there, which nobody calls; a second copy of us has memory */
+/*
+ * libibverbs has a function there, which nobody calls; a second copy of us has memory. Without the lock; what we
+ * put there meanwhile take_context_locked() knows.
+ */
 static bool is_slot_taken(const struct ibv_context *context)
 {
 	const void *slot = slot_of(context);
 	Dl_info info;
 
-	return slot && !dladdr(slot, &info);
+	return !context_of(context) && slot && !dladdr(slot, &info);
 }
 
 /*
@@ -622,8 +638,9 @@ static bool is_slot_taken(const struct ibv_context *context)
  * taken, for if calls do not come here, two post to one ring. To put ours before his again
  * would lose his, and end in a circle if he passes on. The same of a second copy of this library, which
  * has the slot and has our functions under other addresses.
+ * @foreign: is_slot_taken()
  */
-static int take_context_locked(struct ibv_context *context, struct take_context **result)
+static int take_context_locked(struct ibv_context *context, bool foreign, struct take_context **result)
 {
 	struct take_context *taken = known(context);
 	int ret;
@@ -631,7 +648,7 @@ static int take_context_locked(struct ibv_context *context, struct take_context 
 	*result = taken;
 	if (taken && count_hooks(context) == 4)
 		return 0;
-	if (taken || is_slot_taken(context) || count_hooks(context))
+	if (taken || foreign || count_hooks(context))
 		return dvq_refuse(EBUSY, "another library has replaced calls of the context");
 	forget_closed(context);
 	taken = calloc(1, sizeof(*taken));
@@ -789,12 +806,13 @@ static int find_pair(struct pair *pair, struct take_context *context, uint32_t a
 /* before there is a QP: neither has another user */
 static int take_pair(struct pair *pair, struct ibv_context *ibvctx, uint64_t wc_flags)
 {
+	const bool foreign = is_slot_taken(ibvctx);
 	struct take_context *context;
 	int ret;
 
 	dvq_takeover_reap(true);
 	enter();
-	ret = take_context_locked(ibvctx, &context);
+	ret = take_context_locked(ibvctx, foreign, &context);
 	if (!ret)
 		ret = find_pair(pair, context, 0);
 	if (!ret) {
@@ -1004,7 +1022,7 @@ static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct 
 }
 
 /* The QP and its CQs, or nothing: whoever is told no goes on with the provider. */
-static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool hints)
+static int take_qp_locked(struct ibv_qp *qp, bool foreign, uint64_t ops, uint16_t flags, bool hints)
 {
 	struct pair pair = { .send_cq = qp->send_cq, .recv_cq = qp->recv_cq };
 	const bool seen = take_cq_of(qp->send_cq) || take_cq_of(qp->recv_cq);
@@ -1016,7 +1034,7 @@ static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool 
 		return 0;
 	if (!qp->send_cq || !qp->recv_cq)
 		return dvq_refuse(EINVAL, "the QP has no CQ");
-	ret = take_context_locked(qp->context, &context);
+	ret = take_context_locked(qp->context, foreign, &context);
 	if (!ret)
 		ret = find_pair(&pair, context, qp->send_cq == qp->recv_cq ? 2 : 1);
 	if (ret)
@@ -1037,6 +1055,7 @@ static int take_qp_locked(struct ibv_qp *qp, uint64_t ops, uint16_t flags, bool 
 int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_attr *attr,
 		    enum dvq_takeover_need need)
 {
+	const bool foreign = is_slot_taken(qp->context);
 	int ret = 0;
 
 	/* a QP that is gone may have had this one's number, or its place in a table */
@@ -1045,7 +1064,7 @@ int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_
 	if (need == DVQ_TAKEOVER_IF_WANTED && !take_cq_of(qp->send_cq) &&
 	    !take_cq_of(qp->recv_cq) && chosen_locked(qp->context) != DVQ_DATAPATH_TAKE_OVER)
 		goto out;
-	ret = take_qp_locked(qp, ops, attr ? attr->flags : 0,
+	ret = take_qp_locked(qp, foreign, ops, attr ? attr->flags : 0,
 			     attr && attr->wr_flags & EFADV_WR_EX_WITH_PROCESSING_HINTS);
 out:
 	leave();
@@ -1078,14 +1097,16 @@ struct efadv_cq *dvq_takeover_efadv_cq(struct ibv_cq_ex *cq)
 DVQ_API int dvq_efa_set_datapath(struct ibv_context *context, enum dvq_datapath datapath)
 {
 	struct take_context *taken;
+	bool foreign;
 	int ret;
 
 	dvq_borrow_reap();
 	if (!context || datapath > DVQ_DATAPATH_TAKE_OVER)
 		return dvq_refuse(EINVAL, "an argument is NULL, or no data path has that number");
+	foreign = is_slot_taken(context);
 	enter();
 	taken = known(context);
-	ret = taken ? 0 : take_context_locked(context, &taken);
+	ret = taken ? 0 : take_context_locked(context, foreign, &taken);
 	if (!ret)
 		taken->mode = datapath;
 	leave();

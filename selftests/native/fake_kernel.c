@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -406,4 +407,17 @@ unsigned int fake_mappings(void)
 	if (maps)
 		fclose(maps);
 	return n;
+}
+
+/* ---- the loader --------------------------------------------------------------------------- */
+
+void (*fake_loader_asked)(void);
+
+int __wrap_dladdr(const void *address, Dl_info *info);
+int __real_dladdr(const void *address, Dl_info *info);
+int __wrap_dladdr(const void *address, Dl_info *info)
+{
+	if (fake_loader_asked)
+		fake_loader_asked();
+	return __real_dladdr(address, info);
 }

@@ -73,4 +73,7 @@ void fake_close(struct ibv_context *context);
 /* mappings that the process has of the fake files */
 unsigned int fake_mappings(void);
 
+/* called each time before the loader is asked where an address is, if there is one */
+extern void (*fake_loader_asked)(void);
+
 #endif /* SELFTESTS_FAKE_KERNEL_H */

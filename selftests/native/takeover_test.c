@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -423,6 +424,30 @@ TEST(library_that_came_after_us)
 	end_scene();
 }
 
+static void *release_of_stock(void *release)
+{
+	*(unsigned int *)release = dvq_stock(s.context)->release;
+	return NULL;
+}
+
+/* the provider is found behind both, also where there is another of its name */
+TEST(provider_below_a_library_that_came_after_us)
+{
+	unsigned int release = 0;
+	pthread_t thread;
+
+	/* by name it is the one that was loaded first */
+	for (int provider = 44; provider <= 65; provider += 65 - 44) {
+		set_scene(provider);
+		take();
+		hook_in_between();
+		REQUIRE(!pthread_create(&thread, NULL, release_of_stock, &release));
+		pthread_join(thread, NULL);
+		CHECK_EQ(release, (unsigned int)provider);
+		end_scene();
+	}
+}
+
 /* one that came before us is passed what is not ours */
 TEST(library_that_came_before_us)
 {
@@ -460,6 +485,97 @@ TEST(context_of_another_library)
 	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
 	free(memory);
 	end_scene();
+}
+
+static sem_t in_constructor;
+static unsigned int asked, asked_below_it, waited;
+
+static void *constructor(void *unused)
+{
+	dvq_takeover_is_forced(s.context);
+	dvq_stock(s.context);
+	sem_post(&in_constructor);
+	return unused;
+}
+
+/* Once the loader answers when another thread's constructor, which calls us, has returned. */
+static void wait_for_constructor(void)
+{
+	struct timespec until;
+	pthread_t thread;
+
+	if (asked++ != asked_below_it)
+		return;
+	fake_loader_asked = NULL;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 5;
+	REQUIRE(!pthread_create(&thread, NULL, constructor, NULL));
+	if (sem_timedwait(&in_constructor, &until))
+		waited++;
+	else
+		pthread_join(thread, NULL);
+	fake_loader_asked = wait_for_constructor;
+}
+
+enum { WENT_ON, WAITED, NOT_ASKED };
+
+/* @call is made with a constructor below the first time that the loader is asked, then the second, and so on. */
+static void call_below_constructors(void (*call)(void))
+{
+	int status;
+	pid_t pid;
+
+	for (asked_below_it = 0; ; asked_below_it++) {
+		/* where nothing has been looked for yet */
+		pid = fork();
+		if (!pid) {
+			set_scene(65);
+			sem_init(&in_constructor, 0, 0);
+			s.context->ops._compat_attach_mcast = (void *(*)(void))(void *)dlsym;
+			asked = waited = 0;
+			fake_loader_asked = wait_for_constructor;
+			call();
+			_exit(waited || tap.failures ? WAITED : asked <= asked_below_it ? NOT_ASKED : WENT_ON);
+		}
+		REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+		if (WEXITSTATUS(status) != WENT_ON)
+			break;
+	}
+	CHECK(asked_below_it > 0);
+	CHECK_EQ(WEXITSTATUS(status), NOT_ASKED);
+}
+
+static void *look_for_stock(void *unused)
+{
+	CHECK(dvq_stock(s.context));
+	return unused;
+}
+
+/* in a thread that has not looked for it yet either */
+static void call_stock(void)
+{
+	pthread_t thread;
+
+	REQUIRE(!pthread_create(&thread, NULL, look_for_stock, NULL));
+	pthread_join(thread, NULL);
+}
+
+static void call_set_datapath(void)
+{
+	CHECK_EQ(dvq_efa_set_datapath(s.context, DVQ_DATAPATH_TAKE_OVER), 0);
+}
+
+static void call_take_over(void)
+{
+	CHECK_EQ(dvq_efa_take_over(&s.qp.ex.qp_base), 0);
+}
+
+/* The loader's lock is held while the constructor of a plug-in runs: who asks the loader has none of ours. */
+TEST(constructor_of_a_plug_in)
+{
+	call_below_constructors(call_stock);
+	call_below_constructors(call_set_datapath);
+	call_below_constructors(call_take_over);
 }
 
 TEST(both_cqs_or_neither)
