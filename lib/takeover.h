@@ -17,7 +17,10 @@
 
 /* ---- locks -------------------------------------------------------------------------- */
 
-/* Held for the time of a few stores. Whoever spins long has been left by the scheduler. */
+/*
+ * Of the sends of a QP, from ibv_wr_start() to ibv_wr_complete() or for one call, and of its receives. Whoever spins
+ * long has been left by the scheduler.
+ */
 struct take_lock {
 	uint32_t held;
 };
@@ -27,11 +30,6 @@ struct take_lock {
 #else
 #define TAKE_RELAX()	__asm__ volatile("yield")
 #endif
-
-static inline bool take_try_lock(struct take_lock *lock)
-{
-	return !__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE);
-}
 
 static inline void take_relax(unsigned int *turns)
 {
@@ -44,7 +42,7 @@ static inline void take_lock(struct take_lock *lock)
 {
 	unsigned int turns = 0;
 
-	while (!take_try_lock(lock))
+	while (__atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE))
 		while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED))
 			take_relax(&turns);
 }
@@ -57,9 +55,9 @@ static inline void take_unlock(struct take_lock *lock)
 /*
  * Of a CQ. From ibv_start_poll() to ibv_end_poll() it is the program that runs, and it may wait
  * there for a thread that wants something of the same CQ: one that posts first after a RESET, takes a
- * QP over or forgets one. So a block is open, and not held: whoever comes borrows the CQ for the time
- * of a few stores. Only another block waits for the end of one. Nobody waits for anything while he is
- * in; it is the last lock that is taken.
+ * QP over or forgets one. So a block is open, and not held: whoever comes borrows the CQ, mostly for the time
+ * of a few stores, where QPs are gone for that of asking the kernel. Only another block waits for the end of one.
+ * Nobody waits for another thread while he is in; it is the last lock that is taken.
  */
 enum take_turn {
 	TAKE_FREE,

@@ -431,25 +431,29 @@ static bool has_more(const struct dvq_efa_cq *ring)
  * The device wants to be told, in two bits, how many events there were. The verbs tell only of those
  * that were acknowledged, which may be late. An arm makes one at most, and none without an entry beyond those that
  * had been taken. Which entries do, those that waited or only later ones, is the device's business. So
- * if there may have been an event that was not acknowledged, the kernel is asked, which has handed it
- * on. Never is the count too high; one that is on its way to the kernel counts the next time.
+ * if there may have been an event that was not acknowledged, the kernel is to be asked, which has handed it
+ * on; who has acknowledged one since the last arm has acknowledged that arm's. Never is the count too high; one that
+ * was on its way to the kernel counts a later time, and the device takes any count.
  */
-static void count_events(struct ibv_cq *ibvcq, struct take_cq *cq)
+static bool may_lack_events(const struct take_cq *cq, uint32_t acknowledged)
 {
-	const uint32_t acknowledged = __atomic_load_n(&ibvcq->comp_events_completed, __ATOMIC_RELAXED);
-	struct dvq_efa_cq *ring = &cq->ring;
-	struct dvq_cq_info info;
+	const struct dvq_efa_cq *ring = &cq->ring;
 
-	if ((int32_t)(acknowledged - ring->events) > 0)
-		ring->events = acknowledged;
-	else if (cq->armed && (ring->consumed != cq->armed_at || has_more(ring)) &&
-		 !dvq_efa_query_cq(ibvcq, &info) && (int32_t)(info.events - ring->events) > 0)
-		ring->events = info.events;
+	return (int32_t)(acknowledged - ring->events) <= 0 && cq->armed &&
+	       (ring->consumed != cq->armed_at || has_more(ring));
+}
+
+static void raise_events(struct dvq_efa_cq *ring, uint32_t events)
+{
+	if ((int32_t)(events - ring->events) > 0)
+		ring->events = events;
 }
 
 int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
 {
+	const uint32_t acknowledged = __atomic_load_n(&ibvcq->comp_events_completed, __ATOMIC_RELAXED);
 	struct dvq_efa_cq *ring = &cq->ring;
+	struct dvq_cq_info info;
 	uint32_t was;
 	int ret;
 
@@ -458,7 +462,14 @@ int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only)
 	if (!ring->ring)
 		return EOPNOTSUPP;
 	was = take_enter(&cq->gate);
-	count_events(ibvcq, cq);
+	if (may_lack_events(cq, acknowledged)) {
+		take_leave(&cq->gate, was);
+		ret = dvq_efa_query_cq(ibvcq, &info);
+		was = take_enter(&cq->gate);
+		if (!ret)
+			raise_events(ring, info.events);
+	}
+	raise_events(ring, acknowledged);
 	ret = dvq_efa_cq_arm(ring);
 	if (!ret) {
 		cq->armed = true;
