@@ -85,6 +85,9 @@ void compat_set_device_ops(struct ib_device *device, const struct compat_device_
 {
 	struct ib_device_ops old = *(const struct ib_device_ops *)ops;
 
+	/* The driver's own is for the kernel's CQs: a program's is not to come there. */
+	if (ops->create_user_cq)
+		old.create_cq = NULL;
 	if (has_newest(ops) &&
 	    !xa_is_err(xa_store(&tables, (unsigned long)device, (void *)ops, GFP_KERNEL))) {
 		if (ops->create_user_cq)

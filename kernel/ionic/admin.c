@@ -514,7 +514,7 @@ void dion_farewell_send(struct dion_farewell *farewell, u32 id)
 	command_init(&farewell->command, &farewell->cmd);
 	farewell->command.farewell = farewell;
 	farewell->cmd.id = cpu_to_le32(id);
-	/* as in dion_admin_exec_destroy() */
+	/* as in dion_admin_ask_destroy() */
 	if (!device_has(dev, farewell->cmd.header.op)) {
 		end_farewell(farewell, 0);
 		return;

@@ -301,7 +301,7 @@ static unsigned int values_of_qp(const struct dion_stats *stats)
 	return stats->count - stats->of_port;
 }
 
-/* One that is less than before has begun again. */
+/* One that is less than before has begun again; choice: so has one of fewer than 64 bits that wraps. */
 static u64 counted(u64 now, u64 since)
 {
 	return now >= since ? now - since : now;
