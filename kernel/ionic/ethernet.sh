@@ -15,6 +15,9 @@
 
 set -eu
 
+# where bpftool is, if it is no root who builds
+PATH=$PATH:/usr/sbin:/sbin
+
 structs='ionic_aux_dev ionic_lif ionic ionic_dev ionic_dev_bar ionic_devinfo ionic_qtype_info
 	ionic_intr_info ionic_admin_ctx'
 members='
