@@ -475,6 +475,46 @@ TEST(a_registration_that_fails)
 	}
 }
 
+/* the same as by command */
+TEST(registrations_out_of_rule)
+{
+	static const struct {
+		uint64_t va, length;
+		uint32_t pages;
+		uint8_t page_log2;
+	} bad[] = {
+		{ 0x10000, 16384, 2, 13 },	/* no size that the adapter offers */
+		{ 0x10000, 0, 1, 12 },
+		{ UINT64_MAX - 10, 12, 1, 12 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct ionic_wqe_reg_mr *wqe;
+		uint64_t table, *entries;
+		struct rmr fast;
+
+		open_both("");
+		rmr_open(&fast, &a, 9, 0, IONIC_MR_USER_KEY | IONIC_MR_INVALIDATE);
+		table = test_alloc(&a.nic.host, 16, 8);
+		entries = rnic_mem(&a, table, 16);
+		entries[0] = htole64(0x10000);
+		entries[1] = htole64(0x12000);
+		wqe = rqp_send_slot(&aqp);
+		wqe->header.op = rop(&aqp, IONIC_V1_REG_MR, IONIC_V2_REG_MR);
+		wqe->header.imm_key_length = htobe32(fast.key);
+		wqe->va = htobe64(bad[i].va);
+		wqe->length = htobe64(bad[i].length);
+		wqe->addr = htobe64(table);
+		wqe->pages = htobe32(bad[i].pages);
+		wqe->page_log2 = bad[i].page_log2;
+		rqp_end(&aqp);
+		test_run();
+		check_local(0, IONIC_IO_MEM_MGMT);
+		check_flushed(&aqp);
+		close_both();
+	}
+}
+
 TEST(a_send_can_invalidate)
 {
 	const struct ionic_cqe *cqe;

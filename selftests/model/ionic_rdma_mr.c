@@ -159,6 +159,23 @@ int ionic_mr_write(struct ionic *ionic, const struct ionic_qp *qp, uint32_t key,
 		     ionic_write(ionic, off, buf, len, "memory of key 0");
 }
 
+/* ---- what can be registered -------------------------------------------------------- */
+
+static bool range_is_ok(uint64_t va, uint64_t length)
+{
+	return length && va + length >= va;
+}
+
+/* one page may have any size, which is not looked at */
+static bool page_size_is_ok(const struct ionic_config *config, uint32_t pages,
+			    unsigned int page_log2)
+{
+	bool told = (config->rdma_version << 8 | config->rdma_minor) >= PAGE_SIZES_FROM;
+	uint64_t sizes = told ? config->page_sizes : IONIC_RDMA_PAGE_SIZES;
+
+	return pages < 2 || (page_log2 < 64 && sizes >> page_log2 & 1);
+}
+
 /* ---- work requests ---------------------------------------------------------------- */
 
 static void retag(struct ionic_mr *mr, uint8_t tag)
@@ -190,7 +207,8 @@ enum ionic_io_status ionic_mr_register(struct ionic *ionic, const struct ionic_q
 	const char *why;
 
 	if (!mr || mr->pd != qp->pd || (mr->flags & KINDS) != FAST || mr->valid ||
-	    flags & ~ACCESS || !take_pages(ionic, pages))
+	    flags & ~ACCESS || !range_is_ok(be64toh(wqe->va), be64toh(wqe->length)) ||
+	    !page_size_is_ok(&ionic->config, pages, wqe->page_log2) || !take_pages(ionic, pages))
 		return IONIC_IO_MEM_MGMT;
 	if (ionic_mem_set(ionic, &mr->mem, pages, be64toh(wqe->addr), wqe->page_log2,
 			  be64toh(wqe->offset), be64toh(wqe->length), &why)) {
@@ -260,14 +278,6 @@ enum ionic_io_status ionic_mr_invalidate(struct ionic *ionic, const struct ionic
 
 /* ---- commands --------------------------------------------------------------------- */
 
-static bool page_size_exists(const struct ionic_config *config, unsigned int page_log2)
-{
-	bool told = (config->rdma_version << 8 | config->rdma_minor) >= PAGE_SIZES_FROM;
-	uint64_t sizes = told ? config->page_sizes : IONIC_RDMA_PAGE_SIZES;
-
-	return page_log2 < 64 && sizes >> page_log2 & 1;
-}
-
 /* of a region whose pages come with the command */
 static enum ionic_aq_status set_pages(struct ionic *ionic, const struct ionic_aq_job *job,
 				      struct ionic_mr *mr)
@@ -280,10 +290,10 @@ static enum ionic_aq_status set_pages(struct ionic *ionic, const struct ionic_aq
 	mr->va = le64toh(cmd->va);
 	mr->length = le64toh(cmd->length);
 	mr->base = base_of(mr->flags, mr->va);
-	if (!mr->length || mr->va + mr->length < mr->va)
+	if (!range_is_ok(mr->va, mr->length))
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "%" PRIu64 " bytes at 0x%"
 				       PRIx64, mr->length, mr->va);
-	if (pages > 1 && !page_size_exists(&ionic->config, cmd->page_log2))
+	if (!page_size_is_ok(&ionic->config, pages, cmd->page_log2))
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "pages of 2^%u bytes, which "
 				       "the identity does not offer", cmd->page_log2);
 	if (!take_pages(ionic, pages))
