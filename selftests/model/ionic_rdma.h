@@ -286,6 +286,7 @@ struct ionic_qp {
 	uint16_t pid;
 	enum ionic_qp_type type;
 	enum ionic_qp_state state;
+	bool unasked;			/* an error state that no command asked for */
 	struct ionic_qp_attr attr;
 	struct ionic_wq sq, rq;
 	struct ionic_requester req;

@@ -251,6 +251,22 @@ TEST(a_key_that_does_not_exist)
 	check_access_refused();
 }
 
+/* the host may not have seen that a QP has failed, until it says so itself */
+TEST(a_change_of_state_that_comes_too_late)
+{
+	open_both("");
+	bmr.key++;
+	rqp_write(&aqp, &amr, 0, 10, &bmr, 0);
+	test_run();
+	CHECK_EQ(rqp_state(&aqp), IONIC_QPS_ERR);
+	CHECK_EQ(rqp_modify(&aqp, IONIC_QPA_STATE, IONIC_QPS_SQD), IONIC_AQ_BAD_STATE);
+	CHECK_STR(nic_violation(&a.nic), "");
+	CHECK_EQ(rqp_modify(&aqp, IONIC_QPA_STATE, IONIC_QPS_ERR), 0);
+	CHECK_EQ(rqp_modify(&aqp, IONIC_QPA_STATE, IONIC_QPS_SQD), IONIC_AQ_BAD_STATE);
+	CHECK_CONTAINS(nic_violation(&a.nic), "from state 6 to 4");
+	close_both();
+}
+
 TEST(a_range_that_is_too_long)
 {
 	open_both("");

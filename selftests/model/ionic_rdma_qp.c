@@ -63,6 +63,7 @@ void ionic_qp_error(struct ionic *ionic, struct ionic_qp *qp)
 	if (qp->state == IONIC_QPS_ERR)
 		return;
 	qp->state = IONIC_QPS_ERR;
+	qp->unasked = true;
 	qp->draining = false;
 	deactivate(ionic, qp);
 	ionic_requester_reset(qp);
@@ -74,6 +75,7 @@ void ionic_qp_error(struct ionic *ionic, struct ionic_qp *qp)
 void ionic_qp_send_error(struct ionic *ionic, struct ionic_qp *qp)
 {
 	qp->state = IONIC_QPS_SQE;
+	qp->unasked = true;
 	qp->draining = false;
 	ionic_requester_reset(qp);
 	push_flush(ionic, qp, qp->sq.cq, IONIC_CQE_SEND_NPG);
@@ -391,6 +393,10 @@ static enum ionic_aq_status check_modify(struct ionic *ionic, const struct ionic
 	if (mask & IONIC_QPA_CUR_STATE &&
 	    HW_GET(IONIC_QP_STATE_CUR, cmd->type_state) != qp->state)
 		return IONIC_AQ_BAD_STATE;
+	/* the same: who does not know that the QP has failed goes on from where it was */
+	if (mask & IONIC_QPA_STATE && qp->unasked && to <= IONIC_QPS_ERR &&
+	    !may_become(qp->state, to))
+		return IONIC_AQ_BAD_STATE;
 	if (mask & IONIC_QPA_STATE && (to > IONIC_QPS_ERR || !may_become(qp->state, to)))
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_STATE, "QP %u cannot go from state "
 				       "%u to %u", qp->id, qp->state, to);
@@ -505,9 +511,11 @@ static void enter(struct ionic *ionic, struct ionic_qp *qp, enum ionic_qp_state 
 
 	if (to == IONIC_QPS_ERR) {
 		ionic_qp_error(ionic, qp);
+		qp->unasked = false;
 		return;
 	}
 	qp->state = to;
+	qp->unasked = false;
 	if (from != to)
 		qp->draining = to == IONIC_QPS_SQD;
 	if (to == IONIC_QPS_RESET)
