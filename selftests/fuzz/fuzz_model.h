@@ -63,10 +63,10 @@ static inline void fuzz_inject(struct fuzz *f, struct model_device *dev)
 	unsigned int point = fuzz8(f), points = 0;
 	char line[200];
 
-	while (dev->inject_points[points])
+	while (dev->inject_points[points].name)
 		points++;
 	snprintf(line, sizeof(line), "inject op=%s nth=%u count=%u action=%s",
-		 dev->inject_points[point % points], 1 + fuzz8(f) % 4, 1 + fuzz8(f) % 4,
+		 dev->inject_points[point % points].name, 1 + fuzz8(f) % 4, 1 + fuzz8(f) % 4,
 		 actions[fuzz8(f) % 5]);
 	test_control(dev, line);
 }

@@ -131,6 +131,8 @@ struct model_device_ops {
 	void (*destroy)(struct model_device *dev);
 };
 
+struct inject_point;
+
 /**
  * struct model_device - base of every device, first member of its own struct
  *
@@ -141,7 +143,7 @@ struct model_device_ops {
  *	@msix_bar at @msix_table and @msix_pba.
  * @polled: set by the device while it needs ->poll(), that is while there is a
  *	mapped doorbell the guest could ring
- * @inject_points: the names inject_match() is called with, ended by NULL; NULL
+ * @inject_points: the names inject_match() is called with, see inject.h; NULL
  *	if the device has none. Injecting under another name is refused.
  * @inject_rules: faults asked for, see inject.h
  * @violations: accesses a correct driver would not make, counted since the
@@ -158,7 +160,7 @@ struct model_device {
 	uint32_t msix_table;
 	uint32_t msix_pba;
 	bool polled;
-	const char *const *inject_points;
+	const struct inject_point *inject_points;
 	struct inject_rule *inject_rules;
 	uint64_t violations;
 	char *violation_text[MODEL_VIOLATIONS_KEPT];

@@ -425,7 +425,7 @@ void efa_admin_irq(struct efa *efa, unsigned int vector);
 
 /* ---- efa_cmd.c --------------------------------------------------------- */
 
-extern const char *const efa_inject_points[];
+extern const struct inject_point efa_inject_points[];
 
 const char *efa_cmd_name(unsigned int opcode);
 /* does the command take something away? then a driver may do without it, whatever the answer */

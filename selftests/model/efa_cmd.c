@@ -145,19 +145,32 @@ static const struct command {
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
+#define CAN		INJECT_CAN
+#define COMMAND(name)	{ #name, INJECT_COMMAND }
+
 /* commands by their names above, and the points of other files */
-const char *const efa_inject_points[] = {
-	"create_qp", "modify_qp", "query_qp", "destroy_qp", "create_ah", "destroy_ah",
-	"reg_mr", "dereg_mr", "create_cq", "destroy_cq", "get_feature", "set_feature",
-	"get_stats", "alloc_pd", "dealloc_pd", "alloc_uar", "dealloc_uar",
-	"create_eq", "destroy_eq", "alloc_mr", "create_counter", "destroy_counter",
-	"attach_counter", "modify_counter", "detach_counter", "unknown_command",
-	"reg_read", "admin_irq",				/* efa_regs.c, efa_admin.c */
-	"stray_answer", "answer_id", "answer_body",		/* efa_admin.c */
-	"dma_command", "dma_list", "dma_payload", "dma_receive", /* efa.c */
-	"eq_irq", "eq_entry",					/* efa_eq.c */
-	"send_completion", "recv_completion",			/* efa_cq.c */
-	NULL
+const struct inject_point efa_inject_points[] = {
+	COMMAND(create_qp), COMMAND(modify_qp), COMMAND(query_qp), COMMAND(destroy_qp),
+	COMMAND(create_ah), COMMAND(destroy_ah), COMMAND(reg_mr), COMMAND(dereg_mr),
+	COMMAND(create_cq), COMMAND(destroy_cq), COMMAND(get_feature), COMMAND(set_feature),
+	COMMAND(get_stats), COMMAND(alloc_pd), COMMAND(dealloc_pd), COMMAND(alloc_uar),
+	COMMAND(dealloc_uar), COMMAND(create_eq), COMMAND(destroy_eq), COMMAND(alloc_mr),
+	COMMAND(create_counter), COMMAND(destroy_counter), COMMAND(attach_counter),
+	COMMAND(modify_counter), COMMAND(detach_counter), COMMAND(unknown_command),
+	{ "reg_read", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) },		/* efa_regs.c */
+	{ "admin_irq", CAN(DROP) },					/* efa_admin.c */
+	{ "stray_answer", CAN(FAIL) | CAN(CORRUPT) },
+	{ "answer_id", CAN(FAIL) | CAN(CORRUPT) },
+	{ "answer_body", CAN(FAIL) | CAN(CORRUPT) },
+	{ "dma_command", CAN(FAIL) | CAN(DROP) },			/* efa.c */
+	{ "dma_list", CAN(FAIL) | CAN(DROP) },
+	{ "dma_payload", CAN(FAIL) | CAN(DROP) },
+	{ "dma_receive", CAN(FAIL) | CAN(DROP) },
+	{ "eq_irq", CAN(DROP) },					/* efa_eq.c */
+	{ "eq_entry", CAN(DROP) | CAN(CORRUPT) },
+	{ "send_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },	/* efa_cq.c */
+	{ "recv_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
+	{ 0 }
 };
 
 const char *efa_cmd_name(unsigned int opcode)

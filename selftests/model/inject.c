@@ -61,12 +61,36 @@ static void sweep(struct model_device *dev)
 	}
 }
 
+static const struct inject_point *find_point(const struct model_device *dev, const char *op)
+{
+	const struct inject_point *point = dev->inject_points;
+
+	while (point->name && strcmp(point->name, op))
+		point++;
+	return point->name ? point : NULL;
+}
+
+static bool goes_with(const struct inject_point *point, enum inject_action action)
+{
+	return action == INJECT_GONE || point->actions >> action & 1;
+}
+
+static bool applies(const struct model_device *dev, const struct inject_rule *rule, const char *op)
+{
+	const struct inject_point *point;
+
+	if (strcmp(rule->op, "*"))
+		return !strcmp(rule->op, op);
+	point = find_point(dev, op);
+	return point && goes_with(point, rule->hit.action);
+}
+
 bool inject_match(struct model_device *dev, const char *op, struct inject_hit *hit)
 {
 	bool fired = false;
 
 	for (struct inject_rule *rule = dev->inject_rules; rule; rule = rule->next) {
-		if (strcmp(rule->op, "*") && strcmp(rule->op, op))
+		if (!applies(dev, rule, op))
 			continue;
 		if (rule->skip) {
 			rule->skip--;
@@ -86,16 +110,6 @@ bool inject_match(struct model_device *dev, const char *op, struct inject_hit *h
 		model_leave(dev);
 	}
 	return true;
-}
-
-static bool has_point(const struct model_device *dev, const char *op)
-{
-	if (!strcmp(op, "*"))
-		return true;
-	for (const char *const *point = dev->inject_points; *point; point++)
-		if (!strcmp(*point, op))
-			return true;
-	return false;
 }
 
 static int parse_action(const char *name, struct inject_hit *hit, FILE *out)
@@ -124,6 +138,22 @@ static int check_action(const struct inject_hit *hit, const char *status, const 
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/* an action that means nothing at this point would be used up and do nothing */
+static int check_point(const struct model_device *dev, const char *op, enum inject_action action,
+		       FILE *out)
+{
+	const struct inject_point *point = find_point(dev, op);
+
+	if (!point || goes_with(point, action))
+		return 0;
+	fprintf(out, "op=%s goes with action=", op);
+	for (unsigned int i = 0; i < INJECT_GONE; i++)
+		if (goes_with(point, i))
+			fprintf(out, "%s, ", action_names[i]);
+	fprintf(out, "gone, not %s", action_names[action]);
+	return -EINVAL;
 }
 
 static int add_rule(struct model_device *dev, const char *op, uint32_t nth, uint32_t count,
@@ -155,8 +185,8 @@ static int add_rule(struct model_device *dev, const char *op, uint32_t nth, uint
 
 static void print_points(const struct model_device *dev, FILE *out)
 {
-	for (const char *const *point = dev->inject_points; *point; point++)
-		fprintf(out, "%s, ", *point);
+	for (const struct inject_point *point = dev->inject_points; point->name; point++)
+		fprintf(out, "%s, ", point->name);
 	fputc('*', out);
 }
 
@@ -177,7 +207,7 @@ static int parse_rule(struct model_device *dev, char **words, FILE *out)
 	    option_number(&keys[STATUS], UINT32_MAX, &status, out) ||
 	    option_number(&keys[MS], UINT32_MAX, &ms, out))
 		return -EINVAL;
-	if (!keys[OP].value || !has_point(dev, keys[OP].value)) {
+	if (!keys[OP].value || (strcmp(keys[OP].value, "*") && !find_point(dev, keys[OP].value))) {
 		fputs("op must be one of ", out);
 		print_points(dev, out);
 		return -EINVAL;
@@ -191,7 +221,8 @@ static int parse_rule(struct model_device *dev, char **words, FILE *out)
 		return -EINVAL;
 	}
 	if (parse_action(keys[ACTION].value, &hit, out) ||
-	    check_action(&hit, keys[STATUS].value, keys[MS].value, out))
+	    check_action(&hit, keys[STATUS].value, keys[MS].value, out) ||
+	    check_point(dev, keys[OP].value, hit.action, out))
 		return -EINVAL;
 	hit.status = status;
 	hit.ms = ms;

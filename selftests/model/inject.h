@@ -29,6 +29,23 @@ enum inject_action {
 };
 
 /**
+ * struct inject_point - where a device can be made to fail
+ *
+ * @name: as inject_match() is called; NULL ends a table
+ * @actions: bits of what the device does there, INJECT_CAN(). Rules of another action are
+ *	refused: they would be used up without a trace. INJECT_GONE goes everywhere.
+ */
+struct inject_point {
+	const char *name;
+	unsigned int actions;
+};
+
+#define INJECT_CAN(action)	(1u << INJECT_##action)
+/* what goes with a command */
+#define INJECT_COMMAND		(INJECT_CAN(FAIL) | INJECT_CAN(DROP) | INJECT_CAN(DELAY) | \
+				 INJECT_CAN(DUP) | INJECT_CAN(CORRUPT))
+
+/**
  * struct inject_hit - what to do at an injection point
  *
  * @status: device-specific status for INJECT_FAIL
@@ -54,7 +71,7 @@ bool inject_match(struct model_device *dev, const char *op, struct inject_hit *h
  *
  * "inject op=NAME [nth=N] [count=N] action=fail status=N|drop|delay ms=N|dup|corrupt|gone",
  * "inject list" or "inject clear"; argv[0] is "inject". @nth and @count are 1 by
- * default; op=* is passed with every other point. Returns and writes as
+ * default; op=* is passed with every point where the action goes. Returns and writes as
  * &model_device_ops.control does.
  */
 int inject_control(struct model_device *dev, int argc, char **argv, FILE *out);

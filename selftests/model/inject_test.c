@@ -6,7 +6,13 @@
 #include "inject.h"
 #include "tap.h"
 
-static const char *const points[] = { "create_cq", "create_qp", NULL };
+static const struct inject_point points[] = {
+	{ "create_cq", INJECT_COMMAND },
+	{ "create_qp", INJECT_COMMAND },
+	{ "irq", INJECT_CAN(DROP) },
+	{ 0 }
+};
+
 static struct model_device dev;
 static unsigned int left;
 
@@ -136,6 +142,25 @@ TEST(rules_beside_each_other)
 	CHECK(!fires("create_cq"));
 }
 
+/* nor is a rule for all points used up where it means nothing; leaving goes everywhere */
+TEST(actions_that_do_not_go_with_a_point)
+{
+	struct inject_hit hit = { 0 };
+
+	set_up();
+	CHECK_EQ(command("op=* nth=2 action=dup"), 0);
+	CHECK_EQ(command("op=irq action=drop"), 0);
+	CHECK(!fires("create_cq"));
+	CHECK(inject_match(&dev, "irq", &hit));
+	CHECK_EQ(hit.action, INJECT_DROP);
+	CHECK(!fires("irq"));
+	CHECK(inject_match(&dev, "create_qp", &hit));
+	CHECK_EQ(hit.action, INJECT_DUP);
+	CHECK_EQ(command("op=irq action=gone"), 0);
+	CHECK(fires("irq"));
+	CHECK_EQ(left, 1);
+}
+
 TEST(list_and_clear)
 {
 	set_up();
@@ -156,8 +181,9 @@ TEST(mistakes_are_told)
 	static const struct {
 		const char *line, *text;
 	} cases[] = {
-		{ "", "op must be one of create_cq, create_qp, *" },
-		{ "op=create_xy action=drop", "op must be one of create_cq, create_qp, *" },
+		{ "", "op must be one of create_cq, create_qp, irq, *" },
+		{ "op=create_xy action=drop",
+		  "op must be one of create_cq, create_qp, irq, *" },
 		{ "op=create_cq", "a rule needs action=" },
 		{ "op=create_cq action=explode", "not 'explode'" },
 		{ "op=create_cq action=fail", "action=fail goes with status=N" },
@@ -165,6 +191,8 @@ TEST(mistakes_are_told)
 		{ "op=create_cq action=delay", "action=delay goes with ms=N" },
 		{ "op=create_cq action=gone status=1", "action=gone goes without status=N" },
 		{ "op=create_cq action=dup ms=1", "action=dup goes without ms=N" },
+		{ "op=irq action=corrupt", "op=irq goes with action=drop, gone, not corrupt" },
+		{ "op=irq action=delay ms=1", "op=irq goes with action=drop, gone, not delay" },
 		{ "op=create_cq action=drop nth=0", "start at 1" },
 		{ "op=create_cq action=drop count=0", "start at 1" },
 		{ "op=create_cq action=drop nth=two", "nth must be a number" },

@@ -258,7 +258,7 @@ uint64_t ionic_devcmd_work(struct ionic *ionic);
 
 /* ---- ionic_cmd.c ------------------------------------------------------------------ */
 
-extern const char *const ionic_inject_points[];
+extern const struct inject_point ionic_inject_points[];
 
 /* is there a command that must wait for ionic_work() because it uses DMA? */
 bool ionic_cmd_uses_dma(unsigned int opcode);

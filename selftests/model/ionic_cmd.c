@@ -139,18 +139,32 @@ static const struct command {
 
 #define COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
-const char *const ionic_inject_points[] = {
-	"nop", "identify", "init", "reset", "port_identify", "port_init", "port_reset",
-	"port_setattr", "lif_identify", "lif_init", "lif_reset", "lif_getattr", "lif_setattr",
-	"rx_mode_set", "rx_filter_add", "rx_filter_del", "q_identify", "q_init", "q_control",
-	"discover_cmb", "fw_download", "fw_control",
-	"rdma_reset", "rdma_create_eq", "rdma_create_cq", "rdma_create_aq",
+#define CAN		INJECT_CAN
+#define COMMAND(name)	{ #name, INJECT_COMMAND }
+/* one that no admin queue takes, which could answer it twice */
+#define DEVCMD(name)	{ #name, INJECT_COMMAND & ~CAN(DUP) }
+
+const struct inject_point ionic_inject_points[] = {
+	COMMAND(nop), DEVCMD(identify), DEVCMD(init), DEVCMD(reset), DEVCMD(port_identify),
+	DEVCMD(port_init), DEVCMD(port_reset), DEVCMD(port_setattr), DEVCMD(lif_identify),
+	DEVCMD(lif_init), DEVCMD(lif_reset), COMMAND(lif_getattr), COMMAND(lif_setattr),
+	COMMAND(rx_mode_set), COMMAND(rx_filter_add), COMMAND(rx_filter_del), DEVCMD(q_identify),
+	COMMAND(q_init), COMMAND(q_control), DEVCMD(discover_cmb), DEVCMD(fw_download),
+	DEVCMD(fw_control), COMMAND(rdma_reset), COMMAND(rdma_create_eq), COMMAND(rdma_create_cq),
+	COMMAND(rdma_create_aq),
 	/* commands of the RDMA admin queues */
-	"create_cq", "create_qp", "create_mr", "stats_hdrs", "stats_vals", "destroy_mr",
-	"destroy_cq", "modify_qp", "query_qp", "destroy_qp", "create_ah", "destroy_ah",
-	"qp_stats_hdrs", "qp_stats_vals",
+	COMMAND(create_cq), COMMAND(create_qp), COMMAND(create_mr), COMMAND(stats_hdrs),
+	COMMAND(stats_vals), COMMAND(destroy_mr), COMMAND(destroy_cq), COMMAND(modify_qp),
+	COMMAND(query_qp), COMMAND(destroy_qp), COMMAND(create_ah), COMMAND(destroy_ah),
+	COMMAND(qp_stats_hdrs), COMMAND(qp_stats_vals),
 	/* what is not a command */
-	"admin_irq", "send_completion", "recv_completion", "eq_entry", "eq_irq", "stray_answer", NULL
+	{ "admin_irq", CAN(DROP) },
+	{ "send_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
+	{ "recv_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
+	{ "eq_entry", CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
+	{ "eq_irq", CAN(DROP) },
+	{ "stray_answer", CAN(FAIL) | CAN(CORRUPT) | CAN(DUP) },
+	{ 0 }
 };
 
 static const struct command *find(unsigned int opcode)

@@ -9,6 +9,7 @@
 
 #include "control.h"
 #include "engine.h"
+#include "inject.h"
 #include "loop.h"
 #include "pci.h"
 #include "test_tiny.h"
@@ -21,7 +22,7 @@ static struct control *control;
 static struct loop_source stop_source;
 static pthread_t thread;
 
-static const char *const points[] = { "job", NULL };
+static const struct inject_point points[] = { { "job", INJECT_COMMAND }, { 0 } };
 
 static struct tiny *to_tiny(struct model_device *dev)
 {
