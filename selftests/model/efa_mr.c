@@ -146,11 +146,10 @@ static bool allowed_permissions(const struct efa *efa, uint8_t permissions)
 	       (!(permissions & EFA_MR_REMOTE_WRITE) || caps & EFA_DEV_CAP_RDMA_WRITE);
 }
 
+/* of a range that is not empty and does not wrap */
 static uint64_t pages_of(uint64_t iova, uint64_t length, unsigned int shift)
 {
-	uint64_t mask = (1ull << shift) - 1;
-
-	return ((iova & mask) + length + mask) >> shift;
+	return ((iova + length - 1) >> shift) - (iova >> shift) + 1;
 }
 
 /* the list record or inline pages, as far as the command shows; a status */

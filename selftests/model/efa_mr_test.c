@@ -94,6 +94,24 @@ TEST(inline_lists)
 	drv_close(&drv);
 }
 
+/* a range of two pages, which together are all there is */
+TEST(pages_of_half_the_address_space)
+{
+	struct efa_reg_mr_resp resp;
+	struct efa_reg_mr_cmd cmd;
+
+	drv_open(&drv, "a", "newest=1 page_size_cap=0x8000000000001000 dma_width=64");
+	cmd = mr_cmd((1ull << 63) - 1, 4096);
+	cmd.flags = 63;
+	cmd.page_num = htole32(2);
+	cmd.u.pages[1] = htole64(1ull << 63);
+	CHECK_EQ(reg(&cmd, 0, &resp), 0);
+	REQUIRE(mr_of(&resp));
+	CHECK_EQ(mr_of(&resp)->page_count, 2);
+	CHECK_EQ(mr_of(&resp)->pages[1], 1ull << 63);
+	drv_close(&drv);
+}
+
 /* the list somewhere that is not page aligned */
 static uint64_t direct_list(uint64_t pages)
 {
