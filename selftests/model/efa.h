@@ -12,7 +12,7 @@
  *	efa_send.c	send queues: stores, doorbells, completions
  *	efa_wqe.c	WQEs taken apart
  *	efa_recv.c	receive queues
- *	efa_net.c	what goes between two adapters (efa_net.h)
+ *	efa_{peer,transfer,target}.c	what goes between two adapters (efa_net.h)
  *	efa_control.c	verbs of the control channel
  *
  * Everything runs under the model lock (device.h). Register and doorbell stores
@@ -247,7 +247,8 @@ struct efa_tally {
 	uint64_t max_batch;		/* most WQEs announced by one doorbell */
 	uint64_t completions, completions_error, cq_overruns, flushes;
 	uint64_t rnr, retries, duplicates, drops;
-	uint64_t admin[32], admin_errors;
+	uint64_t admin[32];		/* by opcode; 0: of those beyond */
+	uint64_t admin_errors;
 	uint64_t reg_reads, resets, aenq_events, aenq_dropped, eq_events;
 	uint64_t reset_reason;		/* as the last reset gave it */
 	uint64_t sn_mismatches;		/* CQ arms with an unexpected cmd_sn */
@@ -381,12 +382,12 @@ void efa_forget_all(struct efa *efa);
 bool efa_ring_taken(struct efa *efa, uint64_t base, uint64_t bytes, char *owner, size_t len);
 /* one of a CQ? */
 bool efa_ring_of_cq(struct efa *efa, uint64_t base, uint64_t bytes);
-/* both ends of a ring can be reached */
 /*
  * An access to memory that a rule lets fail, at injection point @point; with action=fail the
  * device reports it as a fatal error with that syndrome.
  */
 bool efa_dma_fails(struct efa *efa, const char *point);
+/* both ends of a ring can be reached */
 bool efa_ring_reachable(struct efa *efa, uint64_t base, uint64_t bytes);
 
 /* ---- efa_regs.c -------------------------------------------------------- */

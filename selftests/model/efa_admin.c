@@ -390,6 +390,12 @@ static int check_entry(struct efa *efa, struct efa_job *job, uint16_t count)
 	return EFA_ADMIN_SUCCESS;
 }
 
+/* 0 is no opcode */
+static void count_command(struct efa_tally *tally, unsigned int opcode)
+{
+	tally->admin[opcode < sizeof(tally->admin) / sizeof(tally->admin[0]) ? opcode : 0]++;
+}
+
 /* false if the entry could not be read */
 static bool take_entry(struct efa *efa, struct efa_job *job)
 {
@@ -411,8 +417,7 @@ static bool take_entry(struct efa *efa, struct efa_job *job)
 	}
 	job->running = true;
 	admin->flying++;
-	if (job->cmd.hdr.opcode < sizeof(efa->tally.admin) / sizeof(efa->tally.admin[0]))
-		efa->tally.admin[job->cmd.hdr.opcode]++;
+	count_command(&efa->tally, job->cmd.hdr.opcode);
 	status = check_entry(efa, job, count);
 	if (status) {
 		finish(efa, job, status);

@@ -179,6 +179,12 @@ TEST(entries_that_no_driver_posts)
 	drv_expect_violations(&drv, 1, "reserved byte 63");
 	CHECK_EQ(raw_command(1, EFA_ADMIN_DEALLOC_PD, 0, 6), EFA_ADMIN_MALFORMED);
 	drv_expect_violations(&drv, 1, "reserved byte 6 ");
+	/* 0 and 99; another one that has no name is the same counter */
+	CHECK_EQ(raw_command(1, 30, 0, 0), EFA_ADMIN_UNSUPPORTED_OPCODE);
+	drv_expect_violations(&drv, 1, "opcode 30");
+	CHECK_EQ(test_control(drv.dev, "stats"), 0);
+	CHECK_EQ(test_answer_number("admin_unknown_command"), 3);
+	CHECK(!strstr(strstr(test_answer, "admin_unknown_command") + 1, "admin_unknown_command"));
 	/* the other phase */
 	while (drv.aq_count % DRV_AQ_DEPTH)
 		CHECK(works());

@@ -13,13 +13,17 @@
 
 static void print_admin(const struct efa_tally *tally, FILE *out)
 {
-	uint64_t total = 0;
+	uint64_t total = 0, unknown = 0;
 
 	for (unsigned int i = 0; i < sizeof(tally->admin) / sizeof(tally->admin[0]); i++) {
 		total += tally->admin[i];
-		if (tally->admin[i])
+		if (efa_cmd_name(i) == efa_cmd_name(0))
+			unknown += tally->admin[i];
+		else if (tally->admin[i])
 			fprintf(out, " admin_%s=%" PRIu64, efa_cmd_name(i), tally->admin[i]);
 	}
+	if (unknown)
+		fprintf(out, " admin_%s=%" PRIu64, efa_cmd_name(0), unknown);
 	fprintf(out, " admin=%" PRIu64 " admin_errors=%" PRIu64, total, tally->admin_errors);
 }
 
