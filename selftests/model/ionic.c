@@ -134,14 +134,6 @@ static void bar_write(struct model_device *dev, unsigned int bar, uint64_t off, 
 	}
 }
 
-/* the earlier of two times, of which 0 is none */
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	if (!a || !b)
-		return a ? a : b;
-	return a < b ? a : b;
-}
-
 static bool work(struct model_device *dev)
 {
 	struct ionic *ionic = ionic_of(dev);
@@ -156,8 +148,8 @@ static bool work(struct model_device *dev)
 	more = ionic_adminq_work(ionic, &admin_when);
 	more |= ionic_tx_work(ionic, &tx_when);
 	more |= ionic_rdma_work(ionic, &rdma_when);
-	when = earlier(when, ionic_stats_work(ionic));
-	when = earlier(when, earlier(rdma_when, earlier(admin_when, tx_when)));
+	when = ionic_earlier(when, ionic_stats_work(ionic));
+	when = ionic_earlier(when, ionic_earlier(rdma_when, ionic_earlier(admin_when, tx_when)));
 	if (when)
 		model_timer(dev, when);
 	return more;

@@ -148,9 +148,7 @@ struct ionic_lif {
 	bool live;
 	uint64_t info;			/* address of struct ionic_lif_info */
 	uint64_t features;		/* granted */
-	uint32_t mtu;
 	uint8_t mac[IONIC_MAC_SIZE];
-	char name[IONIC_NAME_SIZE];
 	uint16_t rx_mode;
 	struct ionic_filter *filters;	/* config.filters of them at most */
 	unsigned int nfilters;
@@ -221,6 +219,14 @@ static inline struct ionic *ionic_of(struct model_device *dev)
 static inline bool ionic_within(uint64_t off, unsigned int size, uint64_t start, uint64_t len)
 {
 	return off >= start && size <= len && off - start <= len - size;
+}
+
+/* the earlier of two times, of which 0 is none */
+static inline uint64_t ionic_earlier(uint64_t a, uint64_t b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return a < b ? a : b;
 }
 
 /* ---- ionic.c ---------------------------------------------------------------------- */
@@ -396,7 +402,7 @@ int ionic_net_send(struct ionic *ionic, const uint8_t *frame, size_t len);
 /* ---- ionic_stats.c ---------------------------------------------------------------- */
 
 void ionic_stats_add(struct ionic *ionic, enum ionic_lif_stat stat, uint64_t n);
-/* a frame to @mac; @unicast and the like: place of the packet count of each kind */
+/* a frame to @mac was sent (@tx) or received, or dropped: counted by the kind of its address */
 void ionic_stats_frame(struct ionic *ionic, const uint8_t *mac, size_t len, bool tx);
 void ionic_stats_drop(struct ionic *ionic, const uint8_t *mac, bool tx);
 /* writes them to host memory if that is due; returns the time it wants next, 0: none */

@@ -7,7 +7,6 @@
 #include "ionic.h"
 
 #define MTU_MIN		68
-#define MTU_DEFAULT	1500
 #define RSS_TYPES	0x003f
 
 void ionic_lif_forget(struct ionic *ionic)
@@ -16,9 +15,7 @@ void ionic_lif_forget(struct ionic *ionic)
 
 	lif->live = false;
 	lif->features = 0;
-	lif->mtu = MTU_DEFAULT;
 	memcpy(lif->mac, ionic->config.mac, sizeof(lif->mac));
-	memset(lif->name, 0, sizeof(lif->name));
 	lif->link = false;
 	lif->link_downs = 0;
 	memset(lif->stats, 0, sizeof(lif->stats));
@@ -141,7 +138,7 @@ static int set_mtu(struct ionic *ionic, const struct ionic_job *job, uint32_t mt
 	if (mtu < MTU_MIN || mtu > ionic->config.mtu)
 		return ionic_refuse(ionic, job, IONIC_ERANGE, "MTU %u, must be %u to %" PRIu64, mtu,
 				    MTU_MIN, ionic->config.mtu);
-	ionic->lif.mtu = mtu;
+	/* choice: the port takes frames of any length that it has, whatever the LIF's is */
 	return IONIC_SUCCESS;
 }
 
@@ -186,7 +183,6 @@ int ionic_cmd_lif_setattr(struct ionic *ionic, struct ionic_job *job)
 	case IONIC_LIF_ATTR_NAME:
 		if (!memchr(req->value.name, 0, sizeof(req->value.name)))
 			return ionic_refuse(ionic, job, IONIC_EINVAL, "name without an end");
-		memcpy(lif->name, req->value.name, sizeof(lif->name));
 		return IONIC_SUCCESS;
 	case IONIC_LIF_ATTR_MTU:
 		return set_mtu(ionic, job, le32toh(req->value.number));

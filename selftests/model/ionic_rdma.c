@@ -13,8 +13,6 @@
 #define PACKETS_PER_SLICE	16u	/* of one QP, in each direction */
 #define AQ_STRIDE_LOG2		6
 #define EQ_STRIDE_LOG2		2
-#define CQ_STRIDE_LOG2		5
-#define DEPTH_LOG2_MAX		16
 
 int ionic_rdma_open(struct ionic *ionic)
 {
@@ -163,10 +161,10 @@ static int check_ring(struct ionic *ionic, const struct ionic_job *job, struct r
 		return ionic_refuse(ionic, job, IONIC_EQID, "number %u of %" PRIu64, ring->id,
 				    count);
 	if (req->stride_log2 != stride_log2 || !ring->depth_log2 ||
-	    ring->depth_log2 > DEPTH_LOG2_MAX)
+	    ring->depth_log2 > IONIC_DEPTH_LOG2_MAX)
 		return ionic_refuse(ionic, job, IONIC_EINVAL, "2^%u entries of 2^%u bytes, must be "
 				    "2^1 to 2^%u of 2^%u", ring->depth_log2, req->stride_log2,
-				    DEPTH_LOG2_MAX, stride_log2);
+				    IONIC_DEPTH_LOG2_MAX, stride_log2);
 	ring->bytes = 1ull << (ring->depth_log2 + stride_log2);
 	if (ring->pid)
 		return ionic_refuse(ionic, job, IONIC_EINVAL, "doorbell page %u, must be the "
@@ -203,7 +201,7 @@ int ionic_cmd_rdma_create_eq(struct ionic *ionic, struct ionic_job *job)
 int ionic_cmd_rdma_create_cq(struct ionic *ionic, struct ionic_job *job)
 {
 	struct ring_request ring;
-	int status = check_ring(ionic, job, &ring, ionic->config.cqs, CQ_STRIDE_LOG2);
+	int status = check_ring(ionic, job, &ring, ionic->config.cqs, IONIC_CQ_STRIDE_LOG2);
 	const char *why = NULL;
 	struct ionic_cq *cq;
 
@@ -326,12 +324,6 @@ bool ionic_rdma_doorbell(struct ionic *ionic, uint16_t pid, unsigned int type, u
 
 /* ---- work ------------------------------------------------------------------------- */
 
-static void earlier(uint64_t *when, uint64_t other)
-{
-	if (other && (!*when || other < *when))
-		*when = other;
-}
-
 /* a QP that has nothing more to do, now or later, leaves the list */
 static bool work_qp(struct ionic *ionic, struct ionic_qp *qp, uint64_t *when)
 {
@@ -340,8 +332,7 @@ static bool work_qp(struct ionic *ionic, struct ionic_qp *qp, uint64_t *when)
 
 	more = ionic_responder_work(ionic, qp, PACKETS_PER_SLICE, &respond_when);
 	more |= ionic_requester_work(ionic, qp, PACKETS_PER_SLICE, &send_when);
-	earlier(when, send_when);
-	earlier(when, respond_when);
+	*when = ionic_earlier(*when, ionic_earlier(send_when, respond_when));
 	if (!more && !send_when && !respond_when && qp->active) {
 		TAILQ_REMOVE(&ionic->rdma->active, qp, link);
 		qp->active = false;

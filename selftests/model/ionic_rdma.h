@@ -35,6 +35,9 @@
 #define IONIC_RESPONSES		256	/* waiting to be sent */
 #define IONIC_REPLAYS		32	/* results of atomics kept for repeated requests */
 #define IONIC_PIPELINES		2
+#define IONIC_DEPTH_LOG2_MAX	16	/* of every ring */
+#define IONIC_CQ_STRIDE_LOG2	5
+#define IONIC_FULL_NS		100000u	/* the network takes no more: try again after */
 #define IONIC_MTU_LOG2_MIN	8
 #define IONIC_MTU_LOG2_MAX	12
 #define IONIC_MTU_MAX		(1u << IONIC_MTU_LOG2_MAX)
@@ -381,7 +384,7 @@ void ionic_qp_event(struct ionic *ionic, const struct ionic_qp *qp, unsigned int
 
 struct ionic_cq *ionic_cq_get(struct ionic *ionic, unsigned int id);
 void ionic_cq_free(struct ionic *ionic, struct ionic_cq *cq);
-/* 0 or a negative errno of ionic_mem_set(); the numbers were checked */
+/* NULL: no memory. The numbers were checked; the ring is for the caller to set. */
 struct ionic_cq *ionic_cq_new(struct ionic *ionic, unsigned int id, struct ionic_eq *eq,
 			      unsigned int depth_log2, uint16_t pid);
 void ionic_cq_doorbell(struct ionic *ionic, struct ionic_cq *cq, uint16_t pid, uint64_t value);
@@ -450,6 +453,11 @@ void ionic_qp_activate(struct ionic *ionic, struct ionic_qp *qp);
 static inline bool ionic_qp_connected(const struct ionic_qp *qp)
 {
 	return qp->type == IONIC_QPT_RC || qp->type == IONIC_QPT_UC;
+}
+
+static inline uint32_t ionic_qp_mtu(const struct ionic_qp *qp)
+{
+	return ionic_qp_connected(qp) ? 1u << qp->attr.pmtu_log2 : IONIC_MTU_MAX;
 }
 
 static inline bool ionic_qp_receives(const struct ionic_qp *qp)

@@ -157,8 +157,7 @@ static bool work(struct ionic *ionic, struct ionic_aq *aq, uint64_t *when)
 		if (!aq->running)
 			start(ionic, aq);
 		if (aq->answer_when > model_now(&ionic->dev)) {
-			if (!*when || aq->answer_when < *when)
-				*when = aq->answer_when;
+			*when = ionic_earlier(*when, aq->answer_when);
 			return false;
 		}
 		if (!has_room(aq))

@@ -10,9 +10,6 @@
 
 #include "ionic_rdma.h"
 
-#define CQ_STRIDE_LOG2	5
-#define DEPTH_LOG2_MAX	16
-
 struct ionic_cq *ionic_cq_get(struct ionic *ionic, unsigned int id)
 {
 	return id < ionic->config.cqs ? ionic->rdma->cqs[id] : NULL;
@@ -86,7 +83,7 @@ void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t
 		   bool solicited)
 {
 	struct ionic_cqe *entry = cqe;
-	uint64_t off = (uint64_t)cq->prod << CQ_STRIDE_LOG2;
+	uint64_t off = (uint64_t)cq->prod << IONIC_CQ_STRIDE_LOG2;
 	const size_t head = IONIC_CQE_SIZE - sizeof(uint64_t);
 
 	if (!ionic_cq_room(cq) || cq->overrun) {
@@ -205,8 +202,8 @@ enum ionic_aq_status ionic_aq_create_cq(struct ionic *ionic, const struct ionic_
 				       "one of %" PRIu64, id, ionic->config.cqs);
 	if (eq >= ionic->config.eqs || !ionic->rdma->eqs[eq].live)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_INDEX, "EQ %u does not exist", eq);
-	if (cmd->stride_log2 != CQ_STRIDE_LOG2 || !cmd->depth_log2 ||
-	    cmd->depth_log2 > DEPTH_LOG2_MAX || cmd->dir_log2 || cmd->flags ||
+	if (cmd->stride_log2 != IONIC_CQ_STRIDE_LOG2 || !cmd->depth_log2 ||
+	    cmd->depth_log2 > IONIC_DEPTH_LOG2_MAX || cmd->dir_log2 || cmd->flags ||
 	    le32toh(cmd->table) != IONIC_AQ_NO_TABLE)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "2^%u entries of 2^%u bytes, "
 				       "flags 0x%x, table 0x%x", cmd->depth_log2, cmd->stride_log2,
@@ -218,7 +215,7 @@ enum ionic_aq_status ionic_aq_create_cq(struct ionic *ionic, const struct ionic_
 	if (!cq)
 		return IONIC_AQ_BAD_ATTR;
 	if (ionic_mem_set(ionic, &cq->mem, le32toh(cmd->pages), le64toh(cmd->addr), cmd->page_log2,
-			  0, 1ull << (cmd->depth_log2 + CQ_STRIDE_LOG2), &why)) {
+			  0, 1ull << (cmd->depth_log2 + IONIC_CQ_STRIDE_LOG2), &why)) {
 		ionic_cq_free(ionic, cq);
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "pages of the ring %s", why);
 	}

@@ -13,7 +13,6 @@
 
 #include "ionic_rdma.h"
 
-#define DEPTH_LOG2_MAX	16
 #define TIMER_MAX	31	/* verbs' codes of times have 5 bits */
 #define RETRY_MAX	7	/* and their numbers of retries 3 */
 #define READS_LOG2_MAX	5	/* the 16 that drivers offer, rounded up to 2^n - 1 */
@@ -161,8 +160,9 @@ static enum ionic_aq_status set_queue(struct ionic *ionic, const struct ionic_aq
 	if (!cq || ionic_pipeline(ionic, cq->id) != ionic_pipeline(ionic, qp))
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_INDEX, "CQ %u does not exist, or "
 				       "is on another pipeline than QP %u", le32toh(queue->cq), qp);
-	if (!queue->depth_log2 || queue->depth_log2 > DEPTH_LOG2_MAX || queue->stride_log2 < 6 ||
-	    queue->stride_log2 > ionic->config.max_stride || queue->dir_log2 ||
+	if (!queue->depth_log2 || queue->depth_log2 > IONIC_DEPTH_LOG2_MAX ||
+	    queue->stride_log2 < 6 || queue->stride_log2 > ionic->config.max_stride ||
+	    queue->dir_log2 ||
 	    le32toh(queue->table) != IONIC_AQ_NO_TABLE)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_ATTR, "2^%u slots of 2^%u bytes, "
 				       "table 0x%x", queue->depth_log2, queue->stride_log2,

@@ -13,8 +13,6 @@
 
 #include "ionic_rdma.h"
 
-#define FULL_NS		100000u	/* the network takes no more: try again after */
-
 void ionic_responder_reset(struct ionic_qp *qp)
 {
 	struct ionic_responder *rsp = &qp->rsp;
@@ -162,11 +160,6 @@ static bool take_recv(struct ionic *ionic, struct ionic_qp *qp, const struct ion
 
 /* ---- requests --------------------------------------------------------------------- */
 
-static uint32_t mtu(const struct ionic_qp *qp)
-{
-	return 1u << qp->attr.pmtu_log2;
-}
-
 /* a packet was executed */
 static void executed(struct ionic *ionic, struct ionic_qp *qp, const struct ionic_packet *packet)
 {
@@ -187,8 +180,8 @@ static bool in_sequence(const struct ionic_qp *qp, const struct ionic_packet *pa
 {
 	int message = packet->parts & IONIC_WIRE_IS_SEND ? IONIC_RX_SEND : IONIC_RX_WRITE;
 
-	if (packet->payload_len > mtu(qp) ||
-	    (!(packet->parts & IONIC_WIRE_ENDS) && packet->payload_len != mtu(qp)))
+	if (packet->payload_len > ionic_qp_mtu(qp) ||
+	    (!(packet->parts & IONIC_WIRE_ENDS) && packet->payload_len != ionic_qp_mtu(qp)))
 		return false;
 	if (packet->parts & IONIC_WIRE_BEGINS)
 		return qp->rsp.message == IONIC_RX_IDLE;
@@ -306,7 +299,7 @@ static unsigned int pending(const struct ionic_qp *qp)
 
 static uint32_t read_packets(const struct ionic_qp *qp, uint32_t length)
 {
-	return length ? ((uint64_t)length + mtu(qp) - 1) >> qp->attr.pmtu_log2 : 1;
+	return length ? ((uint64_t)length + ionic_qp_mtu(qp) - 1) >> qp->attr.pmtu_log2 : 1;
 }
 
 static bool may_read(struct ionic *ionic, struct ionic_qp *qp, const struct ionic_packet *packet)
@@ -545,7 +538,7 @@ static int send_read(struct ionic *ionic, struct ionic_qp *qp, struct ionic_resp
 	uint8_t payload[IONIC_MTU_MAX];
 	int err;
 
-	packet->payload_len = rest < mtu(qp) ? rest : mtu(qp);
+	packet->payload_len = rest < ionic_qp_mtu(qp) ? rest : ionic_qp_mtu(qp);
 	packet->payload = payload;
 	packet->opcode = read_opcode(!response->sent, packet->payload_len == rest);
 	packet->psn = ionic_psn_add(response->psn, response->sent >> qp->attr.pmtu_log2);
@@ -605,7 +598,7 @@ bool ionic_responder_work(struct ionic *ionic, struct ionic_qp *qp, unsigned int
 	}
 	while (rsp->count && budget--) {
 		if (send_response(ionic, qp)) {
-			*when = rsp->full_when = model_now(&ionic->dev) + FULL_NS;
+			*when = rsp->full_when = model_now(&ionic->dev) + IONIC_FULL_NS;
 			return false;
 		}
 	}

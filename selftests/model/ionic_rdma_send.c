@@ -18,7 +18,6 @@
 #include "ionic_rdma.h"
 
 #define ACK_EVERY	16u	/* packets; and the last of each message */
-#define FULL_NS		100000u	/* the network takes no more: try again after */
 #define TIMEOUT_NS	4096ull	/* << exponent */
 #define RNR_FOR_EVER	7
 #define QKEY_OWN	0x80000000u
@@ -170,14 +169,9 @@ static void check_drained(struct ionic *ionic, struct ionic_qp *qp)
 
 /* ---- packets ---------------------------------------------------------------------- */
 
-static uint32_t mtu(const struct ionic_qp *qp)
-{
-	return ionic_qp_connected(qp) ? 1u << qp->attr.pmtu_log2 : IONIC_MTU_MAX;
-}
-
 static uint32_t packets_of(const struct ionic_qp *qp, const struct ionic_op *op)
 {
-	uint32_t size = mtu(qp);
+	uint32_t size = ionic_qp_mtu(qp);
 
 	if (op->kind >= IONIC_OP_KIND_REG_MR)
 		return 0;
@@ -279,8 +273,8 @@ static int send_data(struct ionic *ionic, struct ionic_qp *qp, struct ionic_op *
 		     const struct ionic_ah *ah, uint32_t packet)
 {
 	struct ionic_packet wire = data_packet(qp, op, packet);
-	uint64_t off = (uint64_t)packet * mtu(qp), rest = op->sgl.length - off;
-	size_t len = rest < mtu(qp) ? rest : mtu(qp), at;
+	uint64_t off = (uint64_t)packet * ionic_qp_mtu(qp), rest = op->sgl.length - off;
+	size_t len = rest < ionic_qp_mtu(qp) ? rest : ionic_qp_mtu(qp), at;
 	uint8_t frame[IONIC_WIRE_FRAME_MAX];
 
 	at = ionic_wire_begin(frame, &ah->header, &wire, len);
@@ -461,7 +455,7 @@ static bool step_connected(struct ionic *ionic, struct ionic_qp *qp)
 	if (op->status || op->kind >= IONIC_OP_KIND_REG_MR)
 		return step_local(ionic, qp, op);
 	if (step_remote(ionic, qp, op) == -ENOBUFS) {
-		req->full_when = model_now(&ionic->dev) + FULL_NS;
+		req->full_when = model_now(&ionic->dev) + IONIC_FULL_NS;
 		return false;
 	}
 	if (!req->timeout_when)
@@ -503,7 +497,7 @@ static bool step_datagram(struct ionic *ionic, struct ionic_qp *qp)
 	if (!op->status)
 		err = send_data(ionic, qp, op, ah, 0);
 	if (err == -ENOBUFS) {
-		req->full_when = model_now(&ionic->dev) + FULL_NS;
+		req->full_when = model_now(&ionic->dev) + IONIC_FULL_NS;
 		return false;
 	}
 	if (op->status) {
@@ -563,9 +557,7 @@ bool ionic_requester_work(struct ionic *ionic, struct ionic_qp *qp, unsigned int
 		more = qp->type == IONIC_QPT_UD ? step_datagram(ionic, qp) :
 						  step_connected(ionic, qp);
 	check_drained(ionic, qp);
-	*when = qp->req.full_when;
-	if (qp->req.timeout_when && (!*when || qp->req.timeout_when < *when))
-		*when = qp->req.timeout_when;
+	*when = ionic_earlier(qp->req.full_when, qp->req.timeout_when);
 	return more && sends(qp);
 }
 
@@ -697,7 +689,7 @@ static void read_response(struct ionic *ionic, struct ionic_qp *qp,
 	off = op->kind == IONIC_OP_KIND_READ ? (uint64_t)op->done << qp->attr.pmtu_log2 : 0;
 	rest = op->sgl.length - off;
 	if (op->kind != IONIC_OP_KIND_READ ||
-	    packet->payload_len != (rest < mtu(qp) ? rest : mtu(qp))) {
+	    packet->payload_len != (rest < ionic_qp_mtu(qp) ? rest : ionic_qp_mtu(qp))) {
 		fail(ionic, qp, IONIC_IO_BAD_RESP, true);
 		return;
 	}

@@ -87,10 +87,7 @@ struct ionic_wire_header {
 
 /* length of a template of a profile (enum ionic_hdr_profile), 0: no such profile */
 size_t ionic_wire_header_length(unsigned int profile);
-/*
- * Takes the bytes apart as @profile says they are. NULL, or what is wrong with them. @dest:
- * place for the receiver's MAC address
- */
+/* takes the bytes apart as @profile says they are; NULL, or what is wrong with them */
 const char *ionic_wire_header_parse(struct ionic_wire_header *header, const uint8_t *bytes,
 				    size_t len, unsigned int profile);
 

@@ -81,7 +81,6 @@ int rnic_create(struct rnic *rnic, unsigned int opcode, unsigned int id, unsigne
 
 /* ---- RDMA admin queue ------------------------------------------------------------- */
 
-/* posts a command of @size bytes with its header, which is filled in from @size and @op */
 /* any command of the RDMA admin queue, and its bytes: of one that nobody knows, those of a header */
 union raq_command {
 	struct ionic_aq_create_cq cq;
@@ -96,6 +95,7 @@ union raq_command {
 };
 size_t raq_size(unsigned int op);
 
+/* posts a command of @size bytes with its header, which is filled in from @size and @op */
 void raq_post(struct rnic *rnic, void *cmd, unsigned int op, size_t size);
 void raq_ring(struct rnic *rnic);
 /* the next answer: its status, or RNIC_NO_ANSWER */
