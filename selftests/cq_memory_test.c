@@ -324,6 +324,7 @@ EFA_TEST(f45_completions_arrive_in_a_dmabuf)
 	}
 	LAB_NEED(ex, "efadv_create_cq: %s", strerror(errno));
 	close(fd);	/* the CQ has the memory */
+	model_at_end(self->model, "set cq_overwrite=0");
 	model_ask(self->model, "set cq_overwrite=1");
 	cq.ex = ex;
 	cq.cq = ibv_cq_ex_to_cq(ex);
@@ -346,7 +347,6 @@ EFA_TEST(f45_completions_arrive_in_a_dmabuf)
 	CHECK(memcmp(memory->base, (uint8_t[PAGE]){}, PAGE));
 	lab_drop_all();
 	CHECK_EQ(ibv_destroy_cq(cq.cq), 0);
-	model_ask(self->model, "set cq_overwrite=0");
 }
 
 EFA_TEST_MAIN

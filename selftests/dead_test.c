@@ -591,14 +591,13 @@ EFA_TEST(reset_fails_at_unbinding)
  */
 EFA_TEST(mute_during_the_reset)
 {
-	unsigned long units, hint;
 	char pci[PCI_NAME];
 	uint64_t start;
 
 	allow_seconds(300);
 	bench_new();
-	units = strtoul(model_ask(self->model, "get reset_timeout"), NULL, 10);
-	hint = strtoul(model_ask(self->model, "get mmio_hint"), NULL, 10);
+	model_at_end(self->model, "set reset_timeout=%s", model_ask(self->model, "get reset_timeout"));
+	model_at_end(self->model, "set mmio_hint=%s", model_ask(self->model, "get mmio_hint"));
 	pci_name(self, pci);
 	model_ask(self->model, "set mmio_hint=65535 reset_timeout=31");
 	CHECK(sysfs_write(DRIVER "/unbind", pci));
@@ -612,7 +611,6 @@ EFA_TEST(mute_during_the_reset)
 	CHECK(now_ms() - start > 5000);
 	CHECK(!bus_master(pci));
 	model_ask(self->model, "inject clear");
-	model_ask(self->model, "set mmio_hint=%lu reset_timeout=%lu", hint, units);
 	CHECK(sysfs_write(DRIVER "/bind", pci));
 }
 

@@ -657,6 +657,7 @@ EFA_TEST(cable_pulled)
 	need_model();
 	scene = scene_new(NULL);
 	work = send_work(&scene.duo.to_b, 1, scene.local, 0, 10);
+	model_at_end(peer->model, "link up");
 	before = port_counter(self, "unresponsive_remote_events");
 	for (unsigned int i = 0; i < 2; i++) {
 		expect_works(&scene);

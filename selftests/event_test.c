@@ -500,6 +500,7 @@ ADAPTER_TEST(event_while_destruction_is_refused)
 
 	REQUIRE(!endpoint_destroy(scene.duo.b));
 	model_ask(peer->model, "inject op=destroy_cq action=fail status=7");
+	model_at_end(peer->model, "cont");
 	model_ask(peer->model, "stop");
 	REQUIRE(!pthread_create(&thread, NULL, destroy, &destruction));
 	sleep_ms(200);

@@ -437,6 +437,7 @@ IONIC_TEST(cable_pulled_for_a_while)
 	struct work work = write_work(&scene, 1, 5000);
 
 	need_two();
+	model_at_end(self->model, "link up");
 	for (unsigned int i = 0; i < 3; i++) {
 		buffer_clear(scene.remote);
 		model_ask(self->model, "link down");

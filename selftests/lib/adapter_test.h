@@ -107,6 +107,8 @@ static void adapter_test_violations(const struct adapter *adapter)
 		lab_note(__FILE__, __LINE__, "the model objects:%s", end);
 	model_ask(adapter->model, "violations clear");
 	model_ask(adapter->model, "inject clear");
+	/* an adapter without a driver has no port, and nothing to lose */
+	model_try(adapter->model, NULL, "drop count=0");
 }
 
 static void adapter_test_end(void)

@@ -209,6 +209,32 @@ unsigned int model_drop(const char *target, unsigned int skip, unsigned int coun
 	return left;
 }
 
+struct request {
+	char target[32], text[200];
+};
+
+static int request_ask(void *object)
+{
+	struct request *request = object;
+
+	model_ask(request->target, "%s", request->text);
+	free(request);
+	return 0;
+}
+
+void model_at_end(const char *target, const char *fmt, ...)
+{
+	struct request *request = malloc(sizeof(*request));
+	va_list args;
+
+	LAB_NEED(request, "no memory");
+	snprintf(request->target, sizeof(request->target), "%s", target);
+	va_start(args, fmt);
+	vsnprintf(request->text, sizeof(request->text), fmt, args);
+	va_end(args);
+	lab_hold(request_ask, request);
+}
+
 uint64_t model_wait_delta(const char *target, const struct model_stats *before, const char *key,
 			  uint64_t want)
 {

@@ -58,6 +58,10 @@ uint64_t model_wait_delta(const char *target, const struct model_stats *before, 
  */
 unsigned int model_drop(const char *target, unsigned int skip, unsigned int count);
 
+/* Asks this when the test ends, however it ends: what undoes what the test has asked for. Before that. */
+__attribute__((format(printf, 2, 3)))
+void model_at_end(const char *target, const char *fmt, ...);
+
 /*
  * Numbers that are in the answer to @list ("cqs", "qps") and were not in @before, that answer at an earlier moment;
  * how many, more than @max must not be.
