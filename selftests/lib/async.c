@@ -32,12 +32,25 @@ static bool is_of_a_port(enum ibv_event_type type)
 	       type == IBV_EVENT_GID_CHANGE;
 }
 
+bool async_quiet(const struct adapter *adapter, unsigned int ms)
+{
+	struct ibv_async_event event;
+	uint64_t end = now_ms() + ms, now;
+
+	while ((now = now_ms()) <= end && async_next(adapter, &event, end - now))
+		if (!is_of_a_port(event.event_type))
+			return false;
+	return true;
+}
+
 void async_expect(const struct adapter *adapter, enum ibv_event_type type, const void *element)
 {
 	struct ibv_async_event event;
 
-	LAB_NEED(async_next(adapter, &event, PATIENCE_MS), "no asynchronous event '%s' comes",
-		 ibv_event_type_str(type));
+	do {
+		LAB_NEED(async_next(adapter, &event, PATIENCE_MS), "no asynchronous event '%s' comes",
+			 ibv_event_type_str(type));
+	} while (is_of_a_port(event.event_type) && !is_of_a_port(type));
 	if (event.event_type != type)
 		lab_note(__FILE__, __LINE__, "an asynchronous event '%s', wanted '%s'",
 			 ibv_event_type_str(event.event_type), ibv_event_type_str(type));

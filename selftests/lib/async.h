@@ -9,7 +9,12 @@
 bool async_next(const struct adapter *adapter, struct ibv_async_event *event, unsigned int ms);
 /* those that came up to now, of whatever happened before, do not matter */
 void async_forget(const struct adapter *adapter);
-/* notes a failure unless the next one is of that type and about @element (NULL: about none) */
+/*
+ * Notes a failure unless the next one is of that type and about @element (NULL: about none). Those of the port, which
+ * come when its network likes, are left out, unless one of them is wanted.
+ */
 void async_expect(const struct adapter *adapter, enum ibv_event_type type, const void *element);
+/* none comes for @ms but those of the port */
+bool async_quiet(const struct adapter *adapter, unsigned int ms);
 
 #endif /* SELFTESTS_ASYNC_H */
