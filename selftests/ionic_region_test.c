@@ -171,8 +171,10 @@ IONIC_TEST(all_of_it_and_no_more)
 	struct region whole, more;
 
 	need_cmb();
-	if (device().cmb_free != device().cmb_bytes)
+	/* real ones are others', too */
+	if (device().cmb_free != device().cmb_bytes && !model_present())
 		SKIP("somebody uses controller memory");
+	CHECK_EQ(device().cmb_free, device().cmb_bytes);
 	CHECK_EQ(alloc(device().cmb_bytes, &whole), 0);
 	CHECK_EQ(device().cmb_free, 0);
 	CHECK_EQ(alloc(1, &more), -ENOSPC);
