@@ -555,8 +555,13 @@ EFA_TEST(f07_f22_f23_completions_of_a_qp_that_is_gone)
 {
 	struct scene scene = scene_new(NULL, 4096);
 	struct dvq_efa_wr wr = send_wr(&scene, 0, 16);
+	/* who sends to itself receives as well */
+	unsigned int both = peer == self ? 8 : 4;
+	struct model_stats before;
 	struct dvq_efa_wc wc[8];
 
+	if (self->model[0])
+		model_stats(self->model, &before);
 	for (unsigned int i = 0; i < 4; i++)
 		receive(&scene, i, 0, 64);
 	dvq_efa_rq_publish(&scene.b->rq);
@@ -565,7 +570,10 @@ EFA_TEST(f07_f22_f23_completions_of_a_qp_that_is_gone)
 	dvq_efa_sq_publish(&scene.a->sq);
 	for (unsigned int i = 0; i < 4; i++)
 		take(&scene.b->recv_cq, &wc[i]);
-	sleep_ms(QUIET_MS);
+	if (self->model[0])
+		CHECK_EQ(model_wait_delta(self->model, &before, "completions", both), both);
+	else
+		sleep_ms(QUIET_MS);
 	CHECK_EQ(dvq_efa_cq_detach(&scene.a->send_cq, scene.a->sq.qp_num), 0);
 	CHECK_EQ(dvq_efa_cq_poll(&scene.a->send_cq, wc, 8), 0);
 	CHECK_EQ(scene.a->send_cq.stale, 4);

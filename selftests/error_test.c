@@ -1041,6 +1041,7 @@ EFA_TEST(f10_cq_overrun)
 	}
 	/* nobody has posted a receive; that makes no difference here */
 	CHECK_EQ(model_wait_delta(self->model, &before, "rnr", SENDS), SENDS);
+	CHECK_EQ(model_wait_delta(self->model, &before, "cq_overruns", SENDS - depth), SENDS - depth);
 	sleep_ms(QUIET_MS);
 	CHECK_EQ(model_delta(self->model, &before, "cq_overruns"), SENDS - depth);
 	while (cq_take(small, &completion)) {

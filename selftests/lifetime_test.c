@@ -79,10 +79,11 @@ static void *thread_main(void *arg)
 {
 	struct thread *thread = arg;
 
-	while (!*thread->stop) {
+	/* once at least, however late it begins */
+	do {
 		thread->body(thread);
 		thread->turns++;
-	}
+	} while (!*thread->stop);
 	return NULL;
 }
 

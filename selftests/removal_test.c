@@ -19,7 +19,7 @@
 
 #define WORKERS		3
 #define ACTION_MS	20000	/* a driver that needs longer to let go, or to come back, is stuck */
-#define ANSWER_MS	200	/* a worker does not wait longer for a completion */
+#define ANSWER_MS	(200 * lab_slow())	/* a worker does not wait longer for a completion */
 #define LONGEST		2000	/* bytes of a message */
 #define SPREAD_US	20000	/* the moment of a removal after traffic was seen */
 

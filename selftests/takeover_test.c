@@ -486,8 +486,11 @@ EFA_TEST(reset_and_again)
 
 	for (unsigned int round = 0; round < 5; round++) {
 		struct work work = send_work(&route, 5000, buffer, 0, 8);
+		struct model_stats before;
 
 		talk(e, route, 30 + round);
+		if (self->model[0])
+			model_stats(self->model, &before);
 		/* completions that nobody polls: some of it, and one of the other */
 		for (unsigned int i = 0; i < 5; i++) {
 			post_recv_one(e, 6000, buffer, 0, 8);
@@ -496,7 +499,10 @@ EFA_TEST(reset_and_again)
 		work = send_work(&others, 7000 + round, buffer, 0, 8);
 		post_recv_one(other, 8000 + round, buffer, 0, 8);
 		post_one(other, &work);
-		sleep_ms(QUIET_MS);
+		if (self->model[0])
+			CHECK_EQ(model_wait_delta(self->model, &before, "completions", 12), 12);
+		else
+			sleep_ms(QUIET_MS);
 		/* and receives that are lost */
 		for (unsigned int i = 0; i < 20; i++)
 			post_recv_one(e, 9000, buffer, 0, 8);
@@ -600,6 +606,7 @@ static void *post_many(void *arg)
 	unsigned int sent = 0, given = 0;
 	uint64_t end = now_ms() + PATIENCE_MS;
 
+	/* as long as it goes on at all */
 	while (sent < MANY && now_ms() < end) {
 		struct ibv_sge sge = buffer_sge(poster->buffer, 0, 8);
 		struct work work = send_work(&poster->route, sent, poster->buffer, 0, 8);
@@ -610,7 +617,9 @@ static void *post_many(void *arg)
 			poster->err = err;
 		err = sent < given ? post(poster->e, &work, 1) : ENOMEM;
 		sent += !err;
-		if (err && err != ENOMEM)
+		if (!err)
+			end = now_ms() + PATIENCE_MS;
+		else if (err != ENOMEM)
 			poster->err = err;
 	}
 	return NULL;
@@ -622,7 +631,7 @@ EFA_TEST(posters_a_poller_and_a_maker)
 	struct cq *cq = cq_new(self, 1024, &(struct cq_options){ .kind = CQ_EXTENDED });
 	struct poster posters[2];
 	unsigned int counts[2] = { 0 }, left = 4 * MANY;
-	uint64_t end = now_ms() + 2 * PATIENCE_MS;
+	uint64_t end = now_ms() + PATIENCE_MS;
 	struct endpoint_options options = { .send_cq = cq, .sig_all = true };
 	pthread_t threads[2];
 
@@ -645,9 +654,12 @@ EFA_TEST(posters_a_poller_and_a_maker)
 			CHECK_EQ(wc[i].status, IBV_WC_SUCCESS);
 			counts[wc[i].qp_num == posters[1].e->qp->qp_num]++;
 		}
-		left -= n > 0 ? n : 0;
-		if (n > 0 && left % 500 < 4)
+		if (n <= 0)
+			continue;
+		left -= n;
+		if (left % 500 < 4)
 			CHECK_EQ(endpoint_destroy(new_taken(&options)), 0);
+		end = now_ms() + PATIENCE_MS;
 	}
 	for (unsigned int i = 0; i < 2; i++) {
 		pthread_join(threads[i], NULL);
