@@ -13,6 +13,11 @@
 port=/dev/virtio-ports/dvq.ctl
 
 tap_failed=0
+# What a subshell does to a variable is lost: it tells by a line in this file, which has no name any more.
+tap_told=$(mktemp)
+exec {tap_tell}>> "$tap_told"
+rm "$tap_told"
+tap_told=/proc/$$/fd/$tap_tell
 
 # How many times slower than a stock one this system is: a debug kernel is.
 slow=${DVQ_SLOW:-1}
@@ -22,11 +27,21 @@ note()
 	echo "# $*"
 }
 
-# notes a failure and goes on
+# Notes a failure and goes on. In a subshell, whose output may be what somebody asked for, on standard error.
 fail()
 {
-	note "$*"
 	tap_failed=1
+	if [ "$BASHPID" = $$ ]; then
+		note "$*"
+	else
+		note "$*" >&2
+		echo failed >&"$tap_tell"
+	fi
+}
+
+has_failed()
+{
+	[ $tap_failed = 1 ] || [ -s "$tap_told" ]
 }
 
 # skips the running test: return after it
@@ -78,10 +93,12 @@ tap_run()
 		mapfile -t tap_tests < <(sed -n 's/^test_\([a-z0-9_]*\)()\( {.*\)\{0,1\}$/\1/p' "$0")
 	echo 'TAP version 13'
 	echo "1..${#tap_tests[@]}"
+	! has_failed || bail_out 'the first test cannot begin'
 	for tap_name in "${tap_tests[@]}"; do
 		tap_n=$((tap_n + 1)) tap_failed=0 tap_skip=''
+		: > "$tap_told"
 		"test_$tap_name" || fail "test_$tap_name returned $?"
-		if [ $tap_failed = 1 ]; then
+		if has_failed; then
 			echo "not ok $tap_n - $tap_name"
 			tap_status=1
 		elif [ -n "$tap_skip" ]; then
@@ -108,16 +125,17 @@ need_leave()
 # One process can have the channel open; children share this one.
 [ ! -c $port ] || exec {tap_port}<> $port
 
-# model TARGET VERB ARGUMENTS...: prints the answer without its first word, which must be ok
+# model TARGET VERB ARGUMENTS...: prints the answer without its first word, which must be ok. Who does not want the
+# answer throws it away, but not why there is none.
 model()
 {
 	local answer
 
 	echo "$*" >&"$tap_port"
-	IFS= read -r -t 20 -u "$tap_port" answer || { fail "the model does not answer '$*'"; return 1; }
+	IFS= read -r -t 20 -u "$tap_port" answer || { fail "the model does not answer '$*'" >&2; return 1; }
 	case $answer in
 	ok*) echo "${answer#ok}" ;;
-	*) fail "the model says to '$*': $answer"; return 1 ;;
+	*) fail "the model says to '$*': $answer" >&2; return 1 ;;
 	esac
 }
 
