@@ -246,9 +246,10 @@ test_refused_commands()
 		model "$self" inject op="$point" action=fail status=3 > /dev/null
 		up 2> /dev/null
 		ip link set "$(netdev)" down
+		equal "what was to be refused, $point, and was not asked for" "$(model "$self" inject list)" ''
 		model "$self" inject clear > /dev/null
 		up
-		soon 10 reaches || fail "no answer after $point was refused"
+		soon 20 reaches || fail "no answer after $point was refused"
 	done
 	check_quiet
 }
