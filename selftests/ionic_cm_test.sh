@@ -52,9 +52,9 @@ has_gid()
 	grep -q "$2" "/sys/class/infiniband/$1/ports/1/gids"/*
 }
 
-soon 10 reaches || skip_all 'the two interfaces do not reach each other: are they on one network?'
-soon 10 has_gid "$self" ffff:0a4e:0001 || bail_out "$self has no GID for its IPv4 address"
-soon 10 has_gid "$peer" ffff:0a4e:0002 || bail_out "$peer has no GID for its IPv4 address"
+soon 30 reaches || skip_all 'the two interfaces do not reach each other: are they on one network?'
+soon 30 has_gid "$self" ffff:0a4e:0001 || bail_out "$self has no GID for its IPv4 address"
+soon 30 has_gid "$peer" ffff:0a4e:0002 || bail_out "$peer has no GID for its IPv4 address"
 
 listens()
 {
@@ -202,10 +202,10 @@ test_another_address()
 
 	before=$(cat "/sys/class/net/$self_netdev/address")
 	ip link set "$self_netdev" address 02:00:00:00:78:78
-	soon 10 reaches || fail 'no answer under another address'
+	soon 30 reaches || fail 'no answer under another address'
 	rping_pair "$there" -v -V -C 3
 	ip link set "$self_netdev" address "$before"
-	soon 10 reaches || fail 'no answer under the first address'
+	soon 30 reaches || fail 'no answer under the first address'
 }
 
 rdma_device()
@@ -236,7 +236,7 @@ test_driver_taken_away()
 	echo "$device" > "$driver"/bind
 	soon 20 rdma_device || { fail 'the RDMA device does not come back'; return; }
 	self=$(ls "/sys/bus/pci/devices/$pci/infiniband")
-	soon 10 has_gid "$self" ffff:0a4e:0001 || fail 'no GID for the IPv4 address'
+	soon 30 has_gid "$self" ffff:0a4e:0001 || fail 'no GID for the IPv4 address'
 	rping_pair "$there" -v -V -C 3
 }
 

@@ -91,7 +91,7 @@ test_firmware_restart()
 	for i in 1 2 3; do
 		start_traffic
 		model "$name" fw restart > /dev/null
-		soon 15 has_no_rdma_device "$pci" || fail 'the restart was not noticed'
+		soon 20 has_no_rdma_device "$pci" || fail 'the restart was not noticed'
 		soon 20 has_rdma_device "$pci" || fail 'the RDMA device does not come back'
 		stop_traffic
 		expect_works
@@ -102,7 +102,7 @@ test_f79_firmware_death()
 {
 	start_traffic
 	model "$name" fw down > /dev/null
-	soon 15 has_no_rdma_device "$pci" || fail 'the death was not noticed'
+	soon 20 has_no_rdma_device "$pci" || fail 'the death was not noticed'
 	stop_traffic
 	model "$name" fw up > /dev/null
 	expect_works
@@ -154,7 +154,7 @@ test_driver_taken_away()
 	# with programs that still have it open
 	echo "$pci" > /sys/bus/pci/drivers/ionic/unbind
 	echo "$pci" > /sys/bus/pci/drivers/ionic/bind
-	soon 5 has_rdma_device "$pci" || fail 'the RDMA device does not come back'
+	soon 20 has_rdma_device "$pci" || fail 'the RDMA device does not come back'
 	stop_traffic
 	expect_works
 }
@@ -167,11 +167,11 @@ test_f79_surprise_removal()
 		start_traffic
 		model "$name" gone > /dev/null
 		# at once, or when it has been noticed
-		[ "$i" = 1 ] || soon 15 has_no_rdma_device "$pci" || fail 'the loss was not noticed'
+		[ "$i" = 1 ] || soon 20 has_no_rdma_device "$pci" || fail 'the loss was not noticed'
 		echo 1 > "/sys/bus/pci/devices/$pci/remove"
 		model "$name" back > /dev/null
 		echo 1 > /sys/bus/pci/rescan
-		soon 10 has_rdma_device "$pci" || fail 'it was not found again'
+		soon 20 has_rdma_device "$pci" || fail 'it was not found again'
 		stop_traffic
 		expect_works
 	done
