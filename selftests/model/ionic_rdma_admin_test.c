@@ -650,7 +650,8 @@ TEST(queue_pairs_out_of_rule)
 	QP_MUST(sq.depth_log2, 17, IONIC_AQ_BAD_ATTR, "2^17 slots");
 	QP_MUST(rq.table, 0, IONIC_AQ_BAD_ATTR, "table 0x0");
 	good.sq.page_log2 = 12;
-	QP_MUST(sq.pages, htole32(UINT32_MAX), IONIC_AQ_BAD_ATTR, "not as many as the length needs");
+	QP_MUST(sq.pages, htole32(UINT32_MAX), IONIC_AQ_BAD_ATTR,
+		"not as many as the length needs");
 	good.sq.page_log2 = 0;
 	QP_MUST(flags, htobe32(IONIC_QP_SQ_CMB), IONIC_AQ_BAD_ATTR, "controller memory, which");
 	CHECK_EQ(raq(&r, &good, IONIC_AQ_CREATE_QP, sizeof(good)), 0);
