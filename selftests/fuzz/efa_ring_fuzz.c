@@ -33,7 +33,8 @@ static struct more *more_of(const struct drv_end *end)
 static void fast_reg(struct fuzz *f, struct drv_end *at, struct efa_wqe_wide *wqe, uint8_t how)
 {
 	struct efa_fast_reg reg = {
-		.lkey = htole32(more_of(at)->key), .permissions = how & 0x80 ? DRV_REMOTE : DRV_LOCAL,
+		.lkey = htole32(more_of(at)->key),
+		.permissions = how & 0x80 ? DRV_REMOTE : DRV_LOCAL,
 		.flags = 12 | (how & 0x40 ? 0x20 : 0),
 		.iova = htole64(at->mr.addr + fuzz8(f)), .length = htole64(fuzz16(f)),
 		.list = htole64(at->mr.pages[0]),

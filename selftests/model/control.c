@@ -192,7 +192,8 @@ static const struct verb {
 	{ "violations", verb_violations, "violations [clear]" },
 	{ "stats", verb_stats, "stats" },
 	{ "inject", verb_inject,
-	  "inject op=NAME [nth=N] [count=N] action=fail status=N|drop|delay ms=N|dup|corrupt|gone" },
+	  "inject op=NAME [nth=N] [count=N] action=fail status=N|drop|delay ms=N|dup|corrupt|"
+	  "gone" },
 	{ "inject", verb_inject, "inject list|clear" },
 	{ "gone", verb_gone, "gone" },
 	{ "back", verb_gone, "back" },

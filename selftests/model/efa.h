@@ -308,7 +308,7 @@ struct efa_job {
  */
 enum efa_doubt {
 	EFA_DOUBT_NONE,
-	EFA_DOUBT_KEPT,	/* a removal was refused: the driver may have forgotten what is still there */
+	EFA_DOUBT_KEPT,	/* a removal was refused: the driver may have forgotten what is there */
 	EFA_DOUBT_LOST,	/* an answer did not come, or not in time: was the command done? */
 	EFA_DOUBT_LIED,	/* an answer was false: numbers and limits may be, too */
 };

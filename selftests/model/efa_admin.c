@@ -233,7 +233,7 @@ static void landed(struct efa_admin *admin, unsigned int id, bool holds_id)
 		admin->flying--;
 }
 
-/* under another id: of the same slot with other upper bits, or with the bits that a rule names inverted */
+/* under another id: with other upper bits, or with the bits inverted that a rule names */
 static void inject_id(struct efa *efa, struct efa_acq_entry *resp)
 {
 	unsigned int bits = 0xfe0;
@@ -273,7 +273,7 @@ static void answer(struct efa *efa, struct efa_acq_entry *resp, bool holds_id, b
 	put_answer(efa, resp, corrupt);
 }
 
-void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status)
+static void stray(struct efa *efa, unsigned int id, unsigned int status)
 {
 	struct efa_acq_entry resp = {
 		.hdr.command_id = htole16(id),
@@ -282,20 +282,29 @@ void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status)
 
 	if (!efa->admin.acq_depth)
 		return;
+	put_answer(efa, &resp, false);
+}
+
+void efa_admin_stray(struct efa *efa, unsigned int id, unsigned int status)
+{
 	/* a driver may be waiting for just this one, also with an entry that was not taken yet */
 	efa_admin_doubt(efa, EFA_DOUBT_LIED);
-	put_answer(efa, &resp, false);
+	stray(efa, id, status);
 }
 
 /* the right context with the wrong upper id bits, or any id that a rule names */
 static void inject_stray(struct efa *efa, unsigned int id)
 {
+	unsigned int other = id ^ 0xfe0;
 	struct inject_hit hit;
 
 	if (!inject_match(&efa->dev, "stray_answer", &hit))
 		return;
-	if (hit.action == INJECT_CORRUPT)
-		efa_admin_stray(efa, id ^ 0xfe0, EFA_ADMIN_SUCCESS);
+	/* nobody's, unless a driver has that one out as well */
+	if (hit.action == INJECT_CORRUPT && !(efa->admin.in_flight[other / 64] >> other % 64 & 1))
+		stray(efa, other, EFA_ADMIN_SUCCESS);
+	else if (hit.action == INJECT_CORRUPT)
+		efa_admin_stray(efa, other, EFA_ADMIN_SUCCESS);
 	else if (hit.action == INJECT_FAIL)
 		efa_admin_stray(efa, hit.status & EFA_ADMIN_CMD_ID, EFA_ADMIN_SUCCESS);
 }
@@ -425,7 +434,7 @@ static bool take_entry(struct efa *efa, struct efa_job *job)
 	}
 	job->injected = inject_match(&efa->dev, efa_cmd_name(job->cmd.hdr.opcode), &job->hit);
 	if (job->injected && job->hit.action == INJECT_FAIL) {
-		/* the driver gets this answer; but it cannot wait for an object it wants to be rid of */
+		/* the driver gets this answer, but it may have to do without the object */
 		if (efa_cmd_removes(job->cmd.hdr.opcode))
 			efa_admin_doubt(efa, EFA_DOUBT_KEPT);
 		finish(efa, job, job->hit.status);

@@ -511,7 +511,7 @@ TEST(faults_that_hide_nothing_excuse_nothing)
 {
 	static const char *const faults[] = {
 		"inject op=alloc_pd action=fail status=1", "inject op=alloc_pd action=dup",
-		"inject op=admin_irq action=drop",
+		"inject op=admin_irq action=drop", "inject op=stray_answer action=corrupt",
 	};
 	uint16_t pd = 0;
 
@@ -548,7 +548,8 @@ TEST(after_a_refused_removal_things_may_be_in_use)
 TEST(after_a_false_answer_values_are_excused)
 {
 	static const char *const lies[] = {
-		"inject op=answer_body action=corrupt", "answer id=5", "inject op=stray_answer action=corrupt",
+		"inject op=answer_body action=corrupt", "answer id=5",
+		"inject op=stray_answer action=fail status=5",
 	};
 	struct efa_get_feature_resp resp;
 

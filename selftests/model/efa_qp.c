@@ -277,8 +277,8 @@ static int check_attributes(struct efa *efa, const struct efa_job *job, const st
 
 	if (mask & ~may || must & ~mask)
 		return efa_refuse_stale(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-					"QP %u from %s to %s: attributes 0x%x, want 0x%x and at most 0x%x",
-					qp->num, efa_qp_state_name(qp->state),
+					"QP %u from %s to %s: attributes 0x%x, want 0x%x and at "
+					"most 0x%x", qp->num, efa_qp_state_name(qp->state),
 					efa_qp_state_name(to), mask, must, may);
 	if (!(mask & EFA_MODIFY_QP_RNR_RETRY))
 		return EFA_ADMIN_SUCCESS;

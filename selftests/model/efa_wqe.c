@@ -118,15 +118,16 @@ static enum efa_io_status parse_send(struct efa *efa, const struct efa_qp *qp, u
 
 	if (wr->is_inline) {
 		status = parse_inline(efa, qp, count, wide->u.inline_data, length, room, wr);
-		return status ? status : check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE + length);
+		return status ? status :
+		       check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE + length);
 	}
 	if (length > efa->config.send_sges) {
 		malformed(efa, qp, count, "more buffer descriptors than max_send_sges");
 		return EFA_IO_LOCAL_BAD_LENGTH;
 	}
 	status = parse_bufs(efa, qp, count, wide->u.sgl, length, wr);
-	return status ? status : check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE +
-					    length * sizeof(wide->u.sgl[0]));
+	return status ? status :
+	       check_tail(efa, qp, count, wqe, EFA_WQE_META_SIZE + length * sizeof(wide->u.sgl[0]));
 }
 
 static enum efa_io_status parse_rdma(struct efa *efa, const struct efa_qp *qp, uint64_t count,
