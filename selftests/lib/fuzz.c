@@ -775,9 +775,22 @@ static int out_of_reach(int fd)
 	return high;
 }
 
-static void get_dmabufs(struct fuzz_world *world, int memfd)
+static int memory_of(size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	LAB_NEED(fd >= 0 && !ftruncate(fd, (off_t)size), "memfd: %s", strerror(errno));
+	return fd;
+}
+
+/*
+ * Of other pages than rings and regions by address: udmabuf maps with other attributes than the RDMA core, and DMA-API
+ * debugging takes two mappings of a page that differ in no more for one another.
+ */
+static void get_dmabufs(struct fuzz_world *world)
 {
 	int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+	int memfd = memory_of(FUZZ_DMABUFS * FUZZ_DMABUF_SIZE);
 
 	fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK);
 	for (unsigned int i = 0; i < FUZZ_DMABUFS; i++) {
@@ -791,17 +804,17 @@ static void get_dmabufs(struct fuzz_world *world, int memfd)
 	}
 	if (device >= 0)
 		close(device);
+	close(memfd);
 }
 
 static void get_memory(struct fuzz_world *world)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memory_of(FUZZ_MEMORY_SIZE);
 
-	LAB_NEED(fd >= 0 && !ftruncate(fd, FUZZ_MEMORY_SIZE), "memfd: %s", strerror(errno));
 	world->memory = map_at(FUZZ_MEMORY, FUZZ_MEMORY_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
 			       fd);
-	get_dmabufs(world, fd);
 	close(fd);
+	get_dmabufs(world);
 }
 
 /* An adapter that has stood what came before still does all this. */
