@@ -493,11 +493,15 @@ static void *destroy(void *arg)
 /* An event that comes while the device is asked to destroy the CQ is not lost when it refuses. */
 ADAPTER_TEST(event_while_destruction_is_refused)
 {
-	struct scene scene = without_its_event("inject op=eq_irq action=drop");
-	struct destruction destruction = { .cq = scene.cq };
+	struct destruction destruction;
+	struct scene scene;
 	pthread_t thread;
 	void *err;
 
+	if (!self->dvq)
+		SKIP("is about dvq: another driver may let go of the CQ nevertheless");
+	scene = without_its_event("inject op=eq_irq action=drop");
+	destruction = (struct destruction){ .cq = scene.cq };
 	REQUIRE(!endpoint_destroy(scene.duo.b));
 	model_ask(peer->model, "inject op=destroy_cq action=fail status=7");
 	model_at_end(peer->model, "cont");

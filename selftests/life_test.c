@@ -533,7 +533,7 @@ EFA_TEST(f53_as_many_ahs_as_promised)
 
 		CHECK(!ah_try(pd, &gid));
 	}
-	CHECK(log_count(logged, "efa") <= 1);
+	CHECK(!self->dvq || log_count(logged, "efa") <= 1);
 	while (made)
 		CHECK_EQ(ibv_destroy_ah(ah[--made]), 0);
 	free(ah);

@@ -42,6 +42,12 @@ static bool kernel_is_older(unsigned int major, unsigned int minor)
 	return has[0] < major || (has[0] == major && has[1] < minor);
 }
 
+/* An end of the region beyond all addresses; another driver may find no page size for it. */
+static bool is_no_range(int err)
+{
+	return err == EINVAL || (!self->dvq && err == EOPNOTSUPP);
+}
+
 static int drop_mr(void *object)
 {
 	return ibv_dereg_mr(object);
@@ -404,7 +410,7 @@ ADAPTER_TEST(f59_dmabuf_refused)
 	CHECK_EQ(errno, EINVAL);
 	/* around the end of all addresses */
 	CHECK(!ibv_reg_dmabuf_mr(pd, 0, 4 * PAGE, UINT64_MAX - PAGE + 1, fd, IBV_ACCESS_LOCAL_WRITE));
-	CHECK_EQ(errno, EINVAL);
+	CHECK(is_no_range(errno));
 	/* no dma-buf */
 	CHECK(!ibv_reg_dmabuf_mr(pd, 0, PAGE, 0, memory->fd, IBV_ACCESS_LOCAL_WRITE));
 	CHECK_EQ(errno, EINVAL);
@@ -562,10 +568,10 @@ ADAPTER_TEST(bad_ranges)
 	CHECK_EQ(errno, EINVAL);
 	CHECK(!ibv_reg_mr_iova(pd, memory->base, 4 * PAGE, UINT64_MAX - PAGE + 1,
 			       IBV_ACCESS_LOCAL_WRITE));
-	CHECK_EQ(errno, EINVAL);
+	CHECK(is_no_range(errno));
 	CHECK(!ibv_reg_mr_iova(pd, memory->base + 1, 2 * PAGE, UINT64_MAX - 2 * PAGE + 2,
 			       IBV_ACCESS_LOCAL_WRITE));
-	CHECK_EQ(errno, EINVAL);
+	CHECK(is_no_range(errno));
 }
 
 /* memory that may only be read is good for sending */
