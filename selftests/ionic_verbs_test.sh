@@ -96,8 +96,9 @@ events_while_it_goes()
 	# the rule is used up when the command has come
 	soon 60 rules_used_up "$1" || fail 'no CQ is destroyed'
 	for number in $(model "$1" cqs); do
-		# in a shell of its own, which fails alone: who is slow finds no CQ
-		[[ $before == *" $number "* ]] || ! (model "$1" event cq="$number" code=0 > /dev/null) || told=yes
+		# in a shell of its own, whose failure counts nowhere: who is slow finds no CQ
+		[[ $before == *" $number "* ]] ||
+			! (exec {tap_tell}> /dev/null && model "$1" event cq="$number" code=0) > /dev/null 2>&1 || told=yes
 	done
 	wait $! || fail 'the module complains'
 	[ "$told" = yes ]

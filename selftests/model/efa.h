@@ -441,6 +441,11 @@ int efa_cmd_run(struct efa *efa, struct efa_job *job);
 int efa_refuse(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /*
+ * Memory of a new ring in which another object has its own. Not recorded when the driver may have forgotten that object,
+ * and with it whose memory this is.
+ */
+int efa_refuse_taken(struct efa *efa, const struct efa_job *job, uint64_t base, const char *owner);
+/*
  * The same for a command that does not go with what there is: an object that does not exist or is
  * in use, a state. Not recorded when an injected fault may have kept the driver from knowing it.
  */

@@ -4,6 +4,7 @@
  * may refer to and what the adapter must offer for it to exist.
  */
 #include <endian.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -207,6 +208,14 @@ int efa_refuse(struct efa *efa, const struct efa_job *job, int status, const cha
 	record(efa, job, fmt, args);
 	va_end(args);
 	return status;
+}
+
+int efa_refuse_taken(struct efa *efa, const struct efa_job *job, uint64_t base, const char *owner)
+{
+	if (efa->admin.doubt < EFA_DOUBT_KEPT)
+		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
+				  "ring 0x%" PRIx64 " overlaps the ring of %s", base, owner);
+	return EFA_ADMIN_ILLEGAL_PARAM;
 }
 
 int efa_refuse_stale(struct efa *efa, const struct efa_job *job, int status, const char *fmt, ...)

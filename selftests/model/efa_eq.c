@@ -42,8 +42,7 @@ int efa_cmd_create_eq(struct efa *efa, struct efa_job *job)
 		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
 				  "ring 0x%" PRIx64 " is not memory of the guest", base);
 	if (efa_ring_taken(efa, base, bytes, owner, sizeof(owner)))
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-				  "ring 0x%" PRIx64 " overlaps the ring of %s", base, owner);
+		return efa_refuse_taken(efa, job, base, owner);
 
 	eq = calloc(1, sizeof(*eq));
 	num = eq ? efa_table_add(&efa->eqs, eq) : -1;

@@ -387,6 +387,21 @@ TEST(queue_pairs_that_cannot_be)
 	drv_close(&drv);
 }
 
+/* A driver that may have forgotten a CQ, for the adapter would not remove it, may have given its memory away. */
+TEST(memory_of_what_was_forgotten)
+{
+	struct efa_create_qp_cmd cmd;
+
+	drv_open(&drv, "a", "profile=efa2");
+	CHECK_EQ(drv_create_cq(&drv, 64, 32, 0, -1, &cq), 0);
+	cmd = qp_cmd(cq.ring);
+	check_qp(&cmd, EFA_ADMIN_ILLEGAL_PARAM, "overlaps the ring of CQ");
+	CHECK_EQ(test_control(drv.dev, "inject op=destroy_cq action=fail status=7"), 0);
+	CHECK_EQ(drv_destroy_cq(&cq), 7);
+	check_qp(&cmd, EFA_ADMIN_ILLEGAL_PARAM, NULL);
+	drv_close(&drv);
+}
+
 TEST(queue_pair_shapes)
 {
 	struct drv_qp qp;

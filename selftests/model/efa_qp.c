@@ -109,9 +109,7 @@ static int check_rq(struct efa *efa, const struct efa_job *job, struct efa_rq *r
 				  "receive ring 0x%" PRIx64 ", %u bytes, is not memory of the guest",
 				  rq->base, bytes);
 	if (efa_ring_taken(efa, rq->base, bytes, owner, sizeof(owner)))
-		return efa_refuse(efa, job, EFA_ADMIN_ILLEGAL_PARAM,
-				  "receive ring 0x%" PRIx64 " overlaps the ring of %s", rq->base,
-				  owner);
+		return efa_refuse_taken(efa, job, rq->base, owner);
 	return EFA_ADMIN_SUCCESS;
 }
 
