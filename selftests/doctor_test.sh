@@ -116,6 +116,36 @@ test_module_not_installed()
 	expect_again
 }
 
+# advises TEXT: what the verdict says to do has TEXT
+advises()
+{
+	[[ $("$dvq" doctor 2> /dev/null) = *$'\n''what to do: '*"$1"* ]] || fail "no advice with '$1'"
+}
+
+# DKMS can only build what somebody has given it, and dvq_ionic not for every kernel.
+test_module_and_its_sources()
+{
+	local package=dvq-dkms sources=/usr/src/dvq-0.0.0
+
+	need_dvq || return 0
+	[ "$kind" = efa ] || { package=dvq-ionic-dkms sources=/usr/src/dvq-ionic-0.0.0; }
+	! compgen -G "/usr/src/dvq-*" > /dev/null || { skip 'sources are installed on this machine'; return; }
+	[ -f "${DVQ_BUILD:-}/kernel/$driver.ko" ] || { skip 'the module is installed on this machine'; return; }
+	unload || { fail 'cannot unload the driver'; return; }
+	advises "$package"
+	mkdir -p "$sources/kernel/ionic"
+	: > "$sources/dkms.conf"
+	advises 'dkms autoinstall'
+	if [ "$kind" = ionic ] && [ -e "/lib/modules/$(uname -r)/build/Makefile" ]; then
+		# shellcheck disable=SC2016 # the script's own argument
+		echo 'echo "for $2 it cannot be, and this is why"' > "$sources/kernel/ionic/ethernet.sh"
+		names module "cannot be built for this kernel: for $(uname -r) it cannot be, and this is why"
+	fi
+	rm -r "$sources"
+	load
+	expect_again
+}
+
 test_f82_module_of_another_kernel()
 {
 	local dir=/lib/modules/6.0.0-other/updates/dkms

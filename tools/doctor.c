@@ -24,7 +24,8 @@
 
 #define PCI		"/sys/bus/pci/devices/%s"
 #define NAME		256
-#define MEMLOCK_MIN	(64ul << 20)	/* bytes; below that ordinary programs fail, an opinion */
+#define MEMLOCK_MIN	(8ul << 20)	/* bytes; systemd gives so much, below that ordinary programs fail */
+#define MEMLOCK_ENOUGH	(64ul << 20)	/* an opinion */
 #define PROVIDER_ABI	1		/* of both stock providers: the only one there has been */
 
 /**
@@ -34,6 +35,7 @@
  * @major, @minor: the oldest kernel that it can be driven on
  * @in_tree: the kernel's own RDMA driver, which distributions may ship
  * @since: the first rdma-core with its provider
+ * @package, @sources: which has the module for DKMS, and where that and make install-dkms put it
  */
 struct kind {
 	const char *name, *what;
@@ -41,11 +43,14 @@ struct kind {
 	unsigned int major, minor;
 	const char *module, *in_tree, *provider;
 	unsigned int since;
+	const char *package, *sources;
 };
 
 static const struct kind kinds[] = {
-	{ "efa", "Amazon EFA", 0x1d0f, 0xefa0, 0xefa4, 6, 1, "dvq_efa", "efa", "efa", 27 },
-	{ "ionic", "AMD Pensando", 0x1dd8, 0x1002, 0x1003, 6, 18, "dvq_ionic", "ionic_rdma", "ionic", 61 },
+	{ "efa", "Amazon EFA", 0x1d0f, 0xefa0, 0xefa4, 6, 1, "dvq_efa", "efa", "efa", 27,
+	  "dvq-dkms", "/usr/src/dvq-[0-9]*" },
+	{ "ionic", "AMD Pensando", 0x1dd8, 0x1002, 0x1003, 6, 18, "dvq_ionic", "ionic_rdma", "ionic", 61,
+	  "dvq-ionic-dkms", "/usr/src/dvq-ionic-[0-9]*" },
 };
 
 #define N(array)	(sizeof(array) / sizeof((array)[0]))
@@ -120,6 +125,20 @@ static bool other_kernels(const char *module, char *text, size_t size)
 	return text[0];
 }
 
+/* the first line that a command of the shell prints; false: none */
+static bool ask_shell(const char *command, char *line, size_t size)
+{
+	FILE *in = popen(command, "re");
+	bool ok;
+
+	if (!in)
+		return false;
+	ok = fgets(line, size, in);
+	line[ok ? strcspn(line, "\n") : 0] = 0;
+	pclose(in);
+	return ok;
+}
+
 /*
  * What modinfo says of the file that modprobe would load, compressed or not. false: there is none, or no modinfo,
  * as in containers. It is in directories that only root's path has.
@@ -127,19 +146,11 @@ static bool other_kernels(const char *module, char *text, size_t size)
 static bool installed_field(const char *module, const char *field, char value[NAME])
 {
 	char command[2 * NAME];
-	FILE *in;
-	bool ok;
 
 	snprintf(command, sizeof(command),
 		 "PATH=$PATH:/usr/sbin:/sbin modinfo -k '%s' -F %s %s 2> /dev/null", machine.release, field,
 		 module);
-	in = popen(command, "re");
-	if (!in)
-		return false;
-	ok = fgets(value, NAME, in);
-	value[ok ? strcspn(value, "\n") : 0] = 0;
-	pclose(in);
-	return ok;
+	return ask_shell(command, value, NAME);
 }
 
 /* Is it another one than the file on the disk? Of one version there may be different sources. */
@@ -191,32 +202,67 @@ static void check_loaded(const struct kind *kind, const char *pci)
 	report(LAYER_MODULE, STATE_OK, pci, NULL, "%s %s is loaded", kind->module, version);
 }
 
+static bool has_headers(void)
+{
+	return sysfs_exists("/lib/modules/%s/build/Makefile", machine.release);
+}
+
 static void advise_build(const struct kind *kind, char *advice, size_t size)
 {
-	if (!sysfs_exists("/lib/modules/%s/build/Makefile", machine.release))
-		snprintf(advice, size,
-			 "install the headers of this kernel (Debian: linux-headers-%s), then build %s for this kernel (make install, or dkms autoinstall)",
-			 machine.release, kind->module);
+	char headers[2 * NAME] = "", conf[NAME];
+
+	if (!has_headers())
+		snprintf(headers, sizeof(headers),
+			 "install the headers of this kernel (Debian: linux-headers-%s), then ", machine.release);
+	if (sysfs_find(conf, sizeof(conf), "%s/dkms.conf", kind->sources))
+		snprintf(advice, size, "%sbuild %s for this kernel (dkms autoinstall, or make install)", headers,
+			 kind->module);
 	else
-		snprintf(advice, size, "build %s for this kernel (make install, or dkms autoinstall)", kind->module);
+		snprintf(advice, size, "%sbuild %s for this kernel (the package %s does, or make install)", headers,
+			 kind->module, kind->package);
+}
+
+/* dvq_ionic needs more of a kernel than its headers, and its sources can tell what of that is not there. */
+static bool cannot_be_built(const struct kind *kind, char *why, size_t size)
+{
+	char command[4 * NAME];
+	glob_t found;
+	bool told;
+
+	if (!is_ionic(kind) || !has_headers())
+		return false;
+	sysfs_glob(&found, "%s/kernel/ionic/ethernet.sh", kind->sources);
+	told = found.gl_pathc;
+	if (told) {
+		snprintf(command, sizeof(command), "sh '%s' --check '%s' '/lib/modules/%s/build' 2> /dev/null",
+			 found.gl_pathv[found.gl_pathc - 1], machine.release, machine.release);
+		told = ask_shell(command, why, size);
+	}
+	globfree(&found);
+	return told;
 }
 
 static void check_module(const struct kind *kind, const char *pci)
 {
-	char others[NAME], advice[2 * NAME];
+	char others[NAME], advice[4 * NAME], why[NAME];
 
 	if (is_loaded(kind->module)) {
 		check_loaded(kind, pci);
 		return;
 	}
 	if (is_installed(kind->module)) {
-		snprintf(advice, sizeof(advice), "modprobe %s", kind->module);
+		snprintf(advice, sizeof(advice),
+			 "modprobe %s (if its key is rejected, have Secure Boot know that: installation.rst)",
+			 kind->module);
 		report(LAYER_MODULE, STATE_BAD, pci, advice, "%s is installed, but not loaded",
 		       kind->module);
 		return;
 	}
 	advise_build(kind, advice, sizeof(advice));
-	if (other_kernels(kind->module, others, sizeof(others)))
+	if (cannot_be_built(kind, why, sizeof(why)))
+		report(LAYER_MODULE, STATE_BAD, pci, advice, "%s cannot be built for this kernel: %s",
+		       kind->module, why);
+	else if (other_kernels(kind->module, others, sizeof(others)))
 		report(LAYER_MODULE, STATE_BAD, pci, advice, "%s is built for%s, not for this kernel, %s",
 		       kind->module, others, machine.release);
 	else
@@ -605,11 +651,11 @@ static void check_memlock(void)
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY || may_lock_all())
 		report(LAYER_LIMITS, STATE_OK, "memlock", NULL, "no limit");
-	else if (limit.rlim_cur >= MEMLOCK_MIN)
+	else if (limit.rlim_cur >= MEMLOCK_ENOUGH)
 		report(LAYER_LIMITS, STATE_OK, "memlock", NULL, "%lu MiB",
 		       (unsigned long)limit.rlim_cur >> 20);
 	else
-		report(LAYER_LIMITS, STATE_BAD, "memlock",
+		report(LAYER_LIMITS, limit.rlim_cur < MEMLOCK_MIN ? STATE_BAD : STATE_NOTE, "memlock",
 		       "ulimit -l unlimited; to make it last: /etc/security/limits.d, or LimitMEMLOCK= of the service",
 		       "only %lu KiB of memory may be locked, memory regions beyond fail with ENOMEM",
 		       (unsigned long)limit.rlim_cur >> 10);

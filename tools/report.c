@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
-
-#define FINDINGS_MAX	256	/* 64 functions at some layers each; more are not told */
 
 struct finding {
 	enum layer layer;
@@ -15,8 +14,8 @@ struct finding {
 	char advice[320];
 };
 
-static struct finding findings[FINDINGS_MAX];
-static unsigned int count;
+static struct finding *findings;
+static unsigned int used, room;
 
 static const char *const layer_names[LAYERS] = {
 	[LAYER_ADAPTER] = "adapter", [LAYER_KERNEL] = "kernel", [LAYER_ETHERNET] = "ethernet",
@@ -29,15 +28,26 @@ static const char *const state_names[] = {
 	[STATE_OK] = "ok", [STATE_NOTE] = "note", [STATE_BAD] = "BAD",
 };
 
+/* A machine may have dozens of adapters: none is left out. */
+static struct finding *new_finding(void)
+{
+	if (used == room) {
+		room = room ? 2 * room : 64;
+		findings = realloc(findings, room * sizeof(*findings));
+		if (!findings) {
+			fprintf(stderr, "dvq: no memory for what was found\n");
+			exit(1);
+		}
+	}
+	return &findings[used++];
+}
+
 void report(enum layer layer, enum state state, const char *subject, const char *advice,
 	    const char *fmt, ...)
 {
-	struct finding *finding = &findings[count];
+	struct finding *finding = new_finding();
 	va_list args;
 
-	if (count == FINDINGS_MAX)
-		return;
-	count++;
 	finding->layer = layer;
 	finding->state = state;
 	snprintf(finding->subject, sizeof(finding->subject), "%s", subject);
@@ -49,7 +59,7 @@ void report(enum layer layer, enum state state, const char *subject, const char 
 
 bool report_is_bad(const char *subject)
 {
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < used; i++)
 		if (findings[i].state == STATE_BAD && !strcmp(findings[i].subject, subject))
 			return true;
 	return false;
@@ -60,7 +70,7 @@ static const struct finding *verdict(void)
 {
 	const struct finding *lowest = NULL;
 
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < used; i++)
 		if (findings[i].state == STATE_BAD &&
 		    (!lowest || findings[i].layer < lowest->layer))
 			lowest = &findings[i];
@@ -69,7 +79,7 @@ static const struct finding *verdict(void)
 
 static void print_text(const struct finding *worst)
 {
-	for (unsigned int i = 0; i < count; i++) {
+	for (unsigned int i = 0; i < used; i++) {
 		const struct finding *finding = &findings[i];
 
 		/* what to do about a fault is said once, below */
@@ -123,7 +133,7 @@ static void print_finding(const struct finding *finding)
 static void print_json(const struct finding *worst)
 {
 	printf("{\n  \"findings\": [");
-	for (unsigned int i = 0; i < count; i++) {
+	for (unsigned int i = 0; i < used; i++) {
 		printf("%s\n    ", i ? "," : "");
 		print_finding(&findings[i]);
 	}
