@@ -15,7 +15,7 @@
 
 set -eu
 
-# where bpftool is, if it is no root who builds
+# where bpftool and modinfo are, if it is no root who builds
 PATH=$PATH:/usr/sbin:/sbin
 
 structs='ionic_aux_dev ionic_lif ionic ionic_dev ionic_dev_bar ionic_devinfo ionic_qtype_info
@@ -65,7 +65,7 @@ objtree=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The module as the kernel's package has it, or a newer one that was installed beside it.
+# The module that modprobe would load, of the kernel's package or one that was installed beside it.
 find_module()
 {
 	if [ "${IONIC_KO:-}" ]; then
@@ -73,6 +73,9 @@ find_module()
 		[ -f "$found" ] || cannot "there is no $found"
 		return
 	fi
+	found=$(modinfo -k "$release" -F filename ionic 2> /dev/null) || found=
+	[ -f "$found" ] && return
+	# before depmod, or without kmod
 	for found in "/lib/modules/$release"/updates/dkms/ionic.ko* \
 		"/lib/modules/$release"/kernel/drivers/net/ethernet/pensando/ionic/ionic.ko*; do
 		[ -f "$found" ] && return
