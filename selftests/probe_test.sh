@@ -140,11 +140,14 @@ test_f49_each_register()
 		refused "$missing" "$resets" inject op=reg_read nth="$n" action=fail status=0xffffffff
 		recover
 	done
+	# the reset has time for a read that waits in vain, also on a slow system
+	model "$name" set reset_timeout=31 > /dev/null
 	for n in 3 4; do
 		bound inject op=reg_read nth="$n" action=drop
 		bound inject op=reg_read nth="$n" action=corrupt
 		bound inject op=reg_read nth="$n" action=fail status=0xffffffff
 	done
+	model "$name" set reset_timeout=10 > /dev/null
 }
 
 test_f49_reset()
