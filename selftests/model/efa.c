@@ -230,6 +230,13 @@ static uint32_t db_word(const struct efa *efa, uint64_t off)
 				       __ATOMIC_ACQUIRE));
 }
 
+void efa_db_clear(struct efa *efa, uint64_t off, uint32_t *seen)
+{
+	*seen = 0;
+	if (efa->config.polled)
+		memset(efa->dev.bar[efa->db_bar].mem + off, 0, sizeof(*seen));
+}
+
 static bool efa_poll(struct model_device *dev)
 {
 	struct efa *efa = efa_of(dev);

@@ -387,6 +387,11 @@ bool efa_ring_of_cq(struct efa *efa, uint64_t base, uint64_t bytes);
  * device reports it as a fatal error with that syndrome.
  */
 bool efa_dma_fails(struct efa *efa, const char *point);
+/*
+ * Nobody has rung the doorbell at @off: @seen, and its word if that is polled. Also of a QP without the queue, for the
+ * last one of its index may have had one.
+ */
+void efa_db_clear(struct efa *efa, uint64_t off, uint32_t *seen);
 /* both ends of a ring can be reached */
 bool efa_ring_reachable(struct efa *efa, uint64_t base, uint64_t bytes);
 

@@ -224,6 +224,11 @@ void efa_admin_doubt(struct efa *efa, enum efa_doubt doubt)
 		efa->admin.doubt = doubt;
 }
 
+static bool is_in_flight(const struct efa_admin *admin, unsigned int id)
+{
+	return admin->in_flight[id / 64] >> id % 64 & 1;
+}
+
 /* @holds_id: a command that was refused for its id must not set free that of another one */
 static void landed(struct efa_admin *admin, unsigned int id, bool holds_id)
 {
@@ -301,7 +306,7 @@ static void inject_stray(struct efa *efa, unsigned int id)
 	if (!inject_match(&efa->dev, "stray_answer", &hit))
 		return;
 	/* nobody's, unless a driver has that one out as well */
-	if (hit.action == INJECT_CORRUPT && !(efa->admin.in_flight[other / 64] >> other % 64 & 1))
+	if (hit.action == INJECT_CORRUPT && !is_in_flight(&efa->admin, other))
 		stray(efa, other, EFA_ADMIN_SUCCESS);
 	else if (hit.action == INJECT_CORRUPT)
 		efa_admin_stray(efa, other, EFA_ADMIN_SUCCESS);
@@ -387,7 +392,7 @@ static int check_entry(struct efa *efa, struct efa_job *job, uint16_t count)
 	if (id & ~EFA_ADMIN_CMD_ID)
 		return efa_refuse(efa, job, EFA_ADMIN_MALFORMED,
 				  "command id 0x%x has more than 12 bits", id);
-	if (admin->in_flight[id / 64] >> id % 64 & 1)
+	if (is_in_flight(admin, id))
 		return efa_refuse_stale(efa, job, EFA_ADMIN_MALFORMED,
 					"command id 0x%x is still in flight", id);
 	admin->in_flight[id / 64] |= 1ull << id % 64;

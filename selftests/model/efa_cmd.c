@@ -169,8 +169,8 @@ const struct inject_point efa_inject_points[] = {
 	{ "dma_receive", CAN(FAIL) | CAN(DROP) },
 	{ "eq_irq", CAN(DROP) },					/* efa_eq.c */
 	{ "eq_entry", CAN(DROP) | CAN(CORRUPT) },
-	{ "send_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },	/* efa_cq.c */
-	{ "recv_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
+	{ "send_completion", INJECT_COMPLETION },			/* efa_cq.c */
+	{ "recv_completion", INJECT_COMPLETION },
 	{ 0 }
 };
 

@@ -32,10 +32,7 @@ void efa_rq_reset(struct efa *efa, struct efa_qp *qp)
 {
 	struct efa_rq *rq = &qp->rq;
 
-	/* also without a queue: the last QP of this index may have had one */
-	rq->db_word = 0;
-	if (efa->config.polled)
-		memset(efa->dev.bar[efa->db_bar].mem + rq->db, 0, sizeof(uint32_t));
+	efa_db_clear(efa, rq->db, &rq->db_word);
 	if (!rq->descs)
 		return;
 	rq->posted = rq->fetched = rq->consumed = rq->ready = 0;

@@ -57,10 +57,7 @@ void efa_sq_reset(struct efa *efa, struct efa_qp *qp)
 {
 	struct efa_sq *sq = &qp->sq;
 
-	/* also without a queue: the last QP of this index may have had one */
-	sq->db_word = 0;
-	if (efa->config.polled)
-		memset(efa->dev.bar[efa->db_bar].mem + sq->db, 0, sizeof(uint32_t));
+	efa_db_clear(efa, sq->db, &sq->db_word);
 	if (!sq->depth)
 		return;
 	/* drivers begin again at count 0 but keep their phase: it tells nothing any more */

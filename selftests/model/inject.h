@@ -44,6 +44,8 @@ struct inject_point {
 /* what goes with a command */
 #define INJECT_COMMAND		(INJECT_CAN(FAIL) | INJECT_CAN(DROP) | INJECT_CAN(DELAY) | \
 				 INJECT_CAN(DUP) | INJECT_CAN(CORRUPT))
+/* and with a completion */
+#define INJECT_COMPLETION	(INJECT_COMMAND & ~INJECT_CAN(DELAY))
 
 /**
  * struct inject_hit - what to do at an injection point

@@ -159,8 +159,8 @@ const struct inject_point ionic_inject_points[] = {
 	COMMAND(qp_stats_hdrs), COMMAND(qp_stats_vals),
 	/* what is not a command */
 	{ "admin_irq", CAN(DROP) },
-	{ "send_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
-	{ "recv_completion", CAN(FAIL) | CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
+	{ "send_completion", INJECT_COMPLETION },
+	{ "recv_completion", INJECT_COMPLETION },
 	{ "eq_entry", CAN(DROP) | CAN(CORRUPT) | CAN(DUP) },
 	{ "eq_irq", CAN(DROP) },
 	{ "stray_answer", CAN(FAIL) | CAN(CORRUPT) | CAN(DUP) },

@@ -303,6 +303,15 @@ static void complete_one(struct rqp *qp, struct rmr *mr)
 	test_run();
 }
 
+/* QP 2 of what will be a connection, and its CQ */
+static void open_connected(struct rcq *cq, struct rqp *qp)
+{
+	rnic_open(&r, "a", "");
+	rcq_open(cq, &r, 0, 2, 6);
+	rqp_init(qp, &r, 2, IONIC_QPT_RC, cq);
+	rqp_open(qp);
+}
+
 static void open_datagrams(struct rcq *cq, struct rqp *qp, struct rmr *mr)
 {
 	rnic_open(&r, "a", "");
@@ -669,10 +678,7 @@ TEST(states_in_their_order)
 	struct rcq cq;
 	struct rqp qp;
 
-	rnic_open(&r, "a", "");
-	rcq_open(&cq, &r, 0, 2, 6);
-	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
-	rqp_open(&qp);
+	open_connected(&cq, &qp);
 	CHECK_EQ(rqp_state(&qp), IONIC_QPS_RESET);
 	check(rqp_modify(&qp, IONIC_QPA_STATE, IONIC_QPS_RTS), IONIC_AQ_BAD_STATE,
 	      "from state 0 to 3");
@@ -707,10 +713,7 @@ TEST(attributes_that_are_fixed)
 	struct rcq cq;
 	struct rqp qp;
 
-	rnic_open(&r, "a", "");
-	rcq_open(&cq, &r, 0, 2, 6);
-	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
-	rqp_open(&qp);
+	open_connected(&cq, &qp);
 	rqp_to_rtr(&qp, &qp);
 	for (unsigned int i = 0; i < 4; i++)
 		check(rqp_modify(&qp, fixed[i], IONIC_QPS_RTR), IONIC_AQ_BAD_ATTR,
@@ -742,10 +745,7 @@ TEST(attributes_beyond_their_range)
 		{ IONIC_QPA_RRQ_DEPTH, &qp.rrq_log2, 5 }, { IONIC_QPA_RSQ_DEPTH, &qp.rsq_log2, 5 },
 	};
 
-	rnic_open(&r, "a", "");
-	rcq_open(&cq, &r, 0, 2, 6);
-	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
-	rqp_open(&qp);
+	open_connected(&cq, &qp);
 	rqp_connect(&qp, &qp);
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		*rows[i].value = rows[i].max;
@@ -765,10 +765,7 @@ TEST(a_connected_pair_has_an_address_of_its_own)
 	struct rcq cq;
 	struct rqp qp, ud;
 
-	rnic_open(&r, "a", "");
-	rcq_open(&cq, &r, 0, 2, 6);
-	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
-	rqp_open(&qp);
+	open_connected(&cq, &qp);
 	rqp_connect(&qp, &qp);
 	check(rah_create(&r, qp.ah, &r), IONIC_AQ_BAD_INDEX, "exists");
 	/* a path of another number, and one for datagrams */
@@ -799,10 +796,7 @@ TEST(what_was_set_can_be_queried)
 	struct rcq cq;
 	struct rqp qp;
 
-	rnic_open(&r, "a", "");
-	rcq_open(&cq, &r, 0, 2, 6);
-	rqp_init(&qp, &r, 2, IONIC_QPT_RC, &cq);
-	rqp_open(&qp);
+	open_connected(&cq, &qp);
 	rqp_connect(&qp, &qp);
 	sq = test_alloc(&r.nic.host, 64, 8);
 	rq = test_alloc(&r.nic.host, 64, 8);

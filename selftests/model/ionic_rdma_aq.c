@@ -79,12 +79,16 @@ static uint32_t cqe_word(unsigned int id, enum ionic_cqe_type type)
 	return HW_PREP(IONIC_CQE_QID, id) | HW_PREP(IONIC_CQE_TYPE, (uint32_t)type);
 }
 
+static bool hit(const struct ionic_aq_job *job, enum inject_action action)
+{
+	return job->injected && job->hit.action == action;
+}
+
 static void push(struct ionic *ionic, struct ionic_aq *aq)
 {
 	const struct ionic_aq_job *job = &aq->job;
-	bool corrupt = job->injected && job->hit.action == INJECT_CORRUPT;
 
-	push_entry(ionic, aq, (job->slot + corrupt) & mask(aq), aq->status,
+	push_entry(ionic, aq, (job->slot + hit(job, INJECT_CORRUPT)) & mask(aq), aq->status,
 		   cqe_word(aq->id, IONIC_CQE_ADMIN));
 }
 
@@ -102,11 +106,6 @@ static void push_stray(struct ionic *ionic, struct ionic_aq *aq)
 	else if (aq->stray.action == INJECT_DUP)
 		push_entry(ionic, aq, slot, IONIC_AQ_BAD_STATE,
 			   cqe_word(aq->id, IONIC_CQE_RECV));
-}
-
-static bool hit(const struct ionic_aq_job *job, enum inject_action action)
-{
-	return job->injected && job->hit.action == action;
 }
 
 /* Is there room for all entries that the command makes? A CQ may be too small for a fault. */

@@ -379,21 +379,39 @@ static void check_local(unsigned int slot, enum ionic_io_status status)
 	rcq_told(&acq);
 }
 
-static void post_reg(struct rmr *mr, uint64_t addr, uint32_t pages, uint64_t offset, size_t len,
-		     uint8_t tag)
+/* a key for work requests, and a table of two pages for them; where that is */
+static uint64_t open_fast(struct rmr *mr, uint64_t **entries)
+{
+	uint64_t table = test_alloc(&a.nic.host, 16, 8);
+
+	rmr_open(mr, &a, 9, 0, IONIC_MR_USER_KEY | IONIC_MR_INVALIDATE);
+	*entries = rnic_mem(&a, table, 16);
+	return table;
+}
+
+static struct ionic_wqe_reg_mr *reg_wqe(const struct rmr *mr, uint64_t addr, uint32_t pages,
+					uint64_t len, uint8_t page_log2)
 {
 	struct ionic_wqe_reg_mr *wqe = rqp_send_slot(&aqp);
 
 	wqe->header.op = rop(&aqp, IONIC_V1_REG_MR, IONIC_V2_REG_MR);
-	wqe->header.num_sge = tag;
 	wqe->header.imm_key_length = htobe32(mr->key);
 	wqe->va = htobe64(mr->va);
 	wqe->length = htobe64(len);
-	wqe->offset = htobe64(offset);
 	wqe->addr = htobe64(addr);
 	wqe->pages = htobe32(pages);
+	wqe->page_log2 = page_log2;
+	return wqe;
+}
+
+static void post_reg(struct rmr *mr, uint64_t addr, uint32_t pages, uint64_t offset, size_t len,
+		     uint8_t tag)
+{
+	struct ionic_wqe_reg_mr *wqe = reg_wqe(mr, addr, pages, len, 12);
+
+	wqe->header.num_sge = tag;
+	wqe->offset = htobe64(offset);
 	wqe->flags = htobe16(RNIC_ALL_ACCESS);
-	wqe->page_log2 = 12;
 	rqp_end(&aqp);
 	test_run();
 	mr->key = (mr->key & ~0xffu) | tag;
@@ -416,9 +434,7 @@ TEST(fast_registration)
 	struct rmr fast;
 
 	open_both("");
-	rmr_open(&fast, &a, 9, 0, IONIC_MR_USER_KEY | IONIC_MR_INVALIDATE);
-	table = test_alloc(&a.nic.host, 16, 8);
-	entries = rnic_mem(&a, table, 16);
+	table = open_fast(&fast, &entries);
 	entries[0] = htole64(test_alloc_apart(&a.nic.host, 4096));
 	entries[1] = htole64(test_alloc_apart(&a.nic.host, 4096));
 	fast.va = 0x5000100;
@@ -448,21 +464,18 @@ TEST(fast_registration)
 TEST(a_registration_that_fails)
 {
 	for (unsigned int hole = 0; hole < 2; hole++) {
-		struct ionic_wqe_reg_mr *wqe;
 		uint64_t used;
 		struct rmr fast;
 
 		open_both("");
 		used = tally(&a, "mr_pages");
 		rmr_open(&fast, &a, 9, 0, IONIC_MR_USER_KEY | IONIC_MR_INVALIDATE);
-		wqe = rqp_send_slot(&aqp);
-		wqe->header.op = rop(&aqp, IONIC_V1_REG_MR, IONIC_V2_REG_MR);
-		wqe->header.imm_key_length = htobe32(fast.key);
-		wqe->length = htobe64(8192);
-		wqe->addr = htobe64(hole ? test_hole() : amr.addr);
-		wqe->pages = htobe32(2);
-		/* no such size of pages, or no such table */
-		wqe->page_log2 = hole ? 12 : 3;
+		fast.va = 0;
+		/* no such table, or no such size of pages */
+		if (hole)
+			reg_wqe(&fast, test_hole(), 2, 8192, 12);
+		else
+			reg_wqe(&fast, amr.addr, 2, 8192, 3);
 		rqp_end(&aqp);
 		test_run();
 		check_local(0, IONIC_IO_MEM_MGMT);
@@ -489,24 +502,15 @@ TEST(registrations_out_of_rule)
 	};
 
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct ionic_wqe_reg_mr *wqe;
 		uint64_t table, *entries;
 		struct rmr fast;
 
 		open_both("");
-		rmr_open(&fast, &a, 9, 0, IONIC_MR_USER_KEY | IONIC_MR_INVALIDATE);
-		table = test_alloc(&a.nic.host, 16, 8);
-		entries = rnic_mem(&a, table, 16);
+		table = open_fast(&fast, &entries);
 		entries[0] = htole64(0x10000);
 		entries[1] = htole64(0x12000);
-		wqe = rqp_send_slot(&aqp);
-		wqe->header.op = rop(&aqp, IONIC_V1_REG_MR, IONIC_V2_REG_MR);
-		wqe->header.imm_key_length = htobe32(fast.key);
-		wqe->va = htobe64(bad[i].va);
-		wqe->length = htobe64(bad[i].length);
-		wqe->addr = htobe64(table);
-		wqe->pages = htobe32(bad[i].pages);
-		wqe->page_log2 = bad[i].page_log2;
+		fast.va = bad[i].va;
+		reg_wqe(&fast, table, bad[i].pages, bad[i].length, bad[i].page_log2);
 		rqp_end(&aqp);
 		test_run();
 		check_local(0, IONIC_IO_MEM_MGMT);

@@ -653,19 +653,9 @@ TEST(draining)
 	close_both();
 }
 
-/* as QUERY_QP tells it */
 static bool is_draining(struct rqp *qp)
 {
-	uint64_t sq = test_alloc(&qp->rnic->nic.host, sizeof(struct ionic_qp_sq_answer), 8);
-	uint64_t rq = test_alloc(&qp->rnic->nic.host, sizeof(struct ionic_qp_rq_answer), 8);
-	struct ionic_aq_query_qp cmd = {
-		.sq_addr = htole64(sq), .rq_addr = htole64(rq), .qp = htole32(qp->id),
-		.ah = htole32(qp->ah),
-	};
-	const struct ionic_qp_rq_answer *answer = rnic_mem(qp->rnic, rq, sizeof(*answer));
-
-	CHECK_EQ(raq(qp->rnic, &cmd, IONIC_AQ_QUERY_QP, sizeof(cmd)), 0);
-	return be16toh(answer->flags) & IONIC_QP_SQ_DRAINING;
+	return be16toh(rqp_query(qp)->flags) & IONIC_QP_SQ_DRAINING;
 }
 
 TEST(draining_that_is_given_up)

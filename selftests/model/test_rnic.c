@@ -452,7 +452,7 @@ void rqp_to_rts(struct rqp *qp)
 	MUST(!rqp_modify(qp, IONIC_QPA_STATE | IONIC_QPA_SQ_PSN, IONIC_QPS_RTS));
 }
 
-int rqp_state(struct rqp *qp)
+const struct ionic_qp_rq_answer *rqp_query(struct rqp *qp)
 {
 	uint64_t sq = test_alloc(&qp->rnic->nic.host, sizeof(struct ionic_qp_sq_answer), 8);
 	uint64_t rq = test_alloc(&qp->rnic->nic.host, sizeof(struct ionic_qp_rq_answer), 8);
@@ -460,10 +460,14 @@ int rqp_state(struct rqp *qp)
 		.sq_addr = htole64(sq), .rq_addr = htole64(rq), .qp = htole32(qp->id),
 		.ah = htole32(qp->ah),
 	};
-	const struct ionic_qp_rq_answer *answer = rnic_mem(qp->rnic, rq, sizeof(*answer));
 
 	MUST(!raq(qp->rnic, &cmd, IONIC_AQ_QUERY_QP, sizeof(cmd)));
-	return HW_GET(IONIC_QP_STATE, answer->state_pmtu);
+	return rnic_mem(qp->rnic, rq, sizeof(struct ionic_qp_rq_answer));
+}
+
+int rqp_state(struct rqp *qp)
+{
+	return HW_GET(IONIC_QP_STATE, rqp_query(qp)->state_pmtu);
 }
 
 /* ---- work requests ---------------------------------------------------------------- */

@@ -144,7 +144,9 @@ int rqp_modify(struct rqp *qp, uint32_t mask, enum ionic_qp_state state);
 void rqp_to_rtr(struct rqp *qp, struct rqp *peer);
 void rqp_connect(struct rqp *qp, struct rqp *peer);
 void rqp_to_rts(struct rqp *qp);	/* datagrams */
-int rqp_state(struct rqp *qp);		/* as QUERY_QP tells it */
+/* what QUERY_QP tells of the receive queue and the state */
+const struct ionic_qp_rq_answer *rqp_query(struct rqp *qp);
+int rqp_state(struct rqp *qp);
 uint32_t rqp_psn(const struct rqp *qp);	/* first of its sends */
 
 /* ---- work requests ---------------------------------------------------------------- */
