@@ -222,29 +222,36 @@ static void advise_build(const struct kind *kind, char *advice, size_t size)
 			 kind->module, kind->package);
 }
 
-/* dvq_ionic needs more of a kernel than its headers, and its sources can tell what of that is not there. */
-static bool cannot_be_built(const struct kind *kind, char *why, size_t size)
+/*
+ * dvq_ionic needs more of a kernel than its headers, and its sources can tell what of that is not there; "": nothing.
+ * They read types for seconds, so they are asked once for all adapters.
+ */
+static const char *cannot_be_built(const struct kind *kind)
 {
+	static char why[NAME];
+	static bool asked;
 	char command[4 * NAME];
 	glob_t found;
-	bool told;
 
 	if (!is_ionic(kind) || !has_headers())
-		return false;
+		return "";
+	if (asked)
+		return why;
+	asked = true;
 	sysfs_glob(&found, "%s/kernel/ionic/ethernet.sh", kind->sources);
-	told = found.gl_pathc;
-	if (told) {
+	if (found.gl_pathc) {
 		snprintf(command, sizeof(command), "sh '%s' --check '%s' '/lib/modules/%s/build' 2> /dev/null",
 			 found.gl_pathv[found.gl_pathc - 1], machine.release, machine.release);
-		told = ask_shell(command, why, size);
+		ask_shell(command, why, sizeof(why));
 	}
 	globfree(&found);
-	return told;
+	return why;
 }
 
 static void check_module(const struct kind *kind, const char *pci)
 {
-	char others[NAME], advice[4 * NAME], why[NAME];
+	char others[NAME], advice[4 * NAME];
+	const char *why;
 
 	if (is_loaded(kind->module)) {
 		check_loaded(kind, pci);
@@ -259,7 +266,8 @@ static void check_module(const struct kind *kind, const char *pci)
 		return;
 	}
 	advise_build(kind, advice, sizeof(advice));
-	if (cannot_be_built(kind, why, sizeof(why)))
+	why = cannot_be_built(kind);
+	if (why[0])
 		report(LAYER_MODULE, STATE_BAD, pci, advice, "%s cannot be built for this kernel: %s",
 		       kind->module, why);
 	else if (other_kernels(kind->module, others, sizeof(others)))
