@@ -512,23 +512,24 @@ bool dvq_takeover_is_forced(struct ibv_context *context)
 	return chosen(context) == DVQ_DATAPATH_TAKE_OVER;
 }
 
+static void *code_below(const struct take_context *taken, const struct ibv_context *context)
+{
+	return taken ? (void *)taken->post_send : (void *)context->ops.post_send;
+}
+
 void *dvq_provider_code(struct ibv_context *context)
 {
-	const struct take_context *taken;
 	void *code;
 
 	enter();
-	taken = known(context);
-	code = taken ? (void *)taken->post_send : (void *)context->ops.post_send;
+	code = code_below(known(context), context);
 	leave();
 	return code;
 }
 
 const void *dvq_posting_code(const struct ibv_context *context)
 {
-	const struct take_context *taken = context_of(context);
-
-	return taken ? (const void *)taken->post_send : (const void *)context->ops.post_send;
+	return code_below(context_of(context), context);
 }
 
 /* ---- taking a context -------------------------------------------------------------------------------- */
