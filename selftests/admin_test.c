@@ -521,8 +521,7 @@ EFA_TEST(one_destination_many_callers)
 	struct caller callers[8];
 	pthread_t threads[8];
 
-	model_at_end(self->model, "set single_ah=0");
-	model_ask(self->model, "set single_ah=1");
+	model_set(self->model, "single_ah", "1");
 	for (int i = 0; i < 8; i++) {
 		callers[i] = (struct caller){ .raw = bench.raw };
 		REQUIRE(!pthread_create(&threads[i], NULL, ah_often, &callers[i]));
@@ -598,8 +597,7 @@ EFA_TEST(f79_keep_alives_are_counted)
 	uint64_t before, more;
 
 	need_model();
-	model_at_end(self->model, "set keepalive_ms=%s", model_ask(self->model, "get keepalive_ms"));
-	model_ask(self->model, "set keepalive_ms=0");
+	model_set(self->model, "keepalive_ms", "0");
 	before = counted("keep_alive_rcvd");
 	/* several laps; those that find no entry free are lost, so each ten wait for the ten before */
 	for (unsigned int sent = 10; sent <= 70; sent += 10) {

@@ -103,10 +103,8 @@ static uint64_t both(uint64_t here, uint64_t there)
 /* A model that the host does not let run for a while must not think that its packets are lost. */
 static void send_once(const struct adapter *adapter)
 {
-	if (!adapter->model[0])
-		return;
-	model_at_end(adapter->model, "set ack_ms=%s", model_ask(adapter->model, "get ack_ms"));
-	model_ask(adapter->model, "set ack_ms=60000");
+	if (adapter->model[0])
+		model_set(adapter->model, "ack_ms", "60000");
 }
 
 static void count(const struct action *action, enum transport transport)

@@ -324,8 +324,7 @@ EFA_TEST(f45_completions_arrive_in_a_dmabuf)
 	}
 	LAB_NEED(ex, "efadv_create_cq: %s", strerror(errno));
 	close(fd);	/* the CQ has the memory */
-	model_at_end(self->model, "set cq_overwrite=0");
-	model_ask(self->model, "set cq_overwrite=1");
+	model_set(self->model, "cq_overwrite", "1");
 	cq.ex = ex;
 	cq.cq = ibv_cq_ex_to_cq(ex);
 	options.send_cq = &cq;

@@ -601,10 +601,9 @@ EFA_TEST(mute_during_the_reset)
 
 	allow_seconds(300);
 	bench_new();
-	model_at_end(self->model, "set reset_timeout=%s", model_ask(self->model, "get reset_timeout"));
-	model_at_end(self->model, "set mmio_hint=%s", model_ask(self->model, "get mmio_hint"));
+	model_set(self->model, "reset_timeout", "31");
+	model_set(self->model, "mmio_hint", "65535");
 	pci_name(self, pci);
-	model_ask(self->model, "set mmio_hint=65535 reset_timeout=31");
 	CHECK(sysfs_write(DRIVER "/unbind", pci));
 	CHECK(sysfs_write(DRIVER "/bind", pci));
 	/* those before: is it ready, twice, and what it can do */

@@ -766,8 +766,7 @@ EFA_TEST(f46_ahs_of_a_strict_adapter)
 
 	need_dvq("needs dvq_efa: the other driver asks for a second one");
 	need_model();
-	model_at_end(self->model, "set single_ah=0");
-	model_ask(self->model, "set single_ah=1");
+	model_set(self->model, "single_ah", "1");
 	for (unsigned int i = 0; i < 20; i++) {
 		struct ibv_ah *ah = ah_try(pd, &peer->gid), *second = ah_try(pd, &peer->gid);
 

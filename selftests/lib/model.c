@@ -235,6 +235,12 @@ void model_at_end(const char *target, const char *fmt, ...)
 	lab_hold(request_ask, request);
 }
 
+void model_set(const char *target, const char *key, const char *value)
+{
+	model_at_end(target, "set %s=%s", key, model_ask(target, "get %s", key));
+	model_ask(target, "set %s=%s", key, value);
+}
+
 uint64_t model_wait_delta(const char *target, const struct model_stats *before, const char *key,
 			  uint64_t want)
 {

@@ -61,6 +61,8 @@ unsigned int model_drop(const char *target, unsigned int skip, unsigned int coun
 /* Asks this when the test ends, however it ends: what undoes what the test has asked for. Before that. */
 __attribute__((format(printf, 2, 3)))
 void model_at_end(const char *target, const char *fmt, ...);
+/* an option of a running adapter has this value until the test ends, then the one it had */
+void model_set(const char *target, const char *key, const char *value);
 
 /*
  * Numbers that are in the answer to @list ("cqs", "qps") and were not in @before, that answer at an earlier moment;
