@@ -868,6 +868,14 @@ IONIC_TEST(events)
 	dvq_ionic_cq_arm(&scene.b->recv_cq, false);
 	CHECK(cq_event(cq, PATIENCE_MS));
 	expect(&scene.b->recv_cq, 1);
+	/* as often as the ring has entries, which the adapter would take for never */
+	for (uint32_t i = 0; i <= scene.b->recv_cq.ring[0].mask; i++)
+		dvq_ionic_cq_arm(&scene.b->recv_cq, false);
+	give(&scene, 1, 0, 64);
+	put(scene.a, &wr, 1);
+	CHECK(cq_event(cq, PATIENCE_MS));
+	expect(&scene.a->send_cq, 1);
+	expect(&scene.b->recv_cq, 1);
 
 	/* solicited ones only */
 	dvq_ionic_cq_arm(&scene.b->recv_cq, true);

@@ -64,6 +64,7 @@ test_reset() { run reset; }
 test_wraps() { run wraps; }
 test_arming() { run arming; }
 test_both_pipelines() { run both_pipelines; }
+test_armed_often() { run armed_often; }
 test_worker_of_a_cq_that_goes() { run worker_of_a_cq_that_goes; }
 test_datagrams() { run datagrams; }
 test_send_queue_error() { run send_queue_error; }

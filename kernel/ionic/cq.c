@@ -76,7 +76,10 @@ static void notify(struct dion_hw_cq *hw)
  */
 static void notify_kernel(struct dion_hw_cq *hw)
 {
-	dion_cq_tell(container_of(hw, struct dion_cq_ring, hw)->cq);
+	struct dion_cq_ring *ring = container_of(hw, struct dion_cq_ring, hw);
+
+	dion_cq_ring_answered(ring);
+	dion_cq_tell(ring->cq);
 }
 
 static void failed(struct dion_hw_cq *hw)

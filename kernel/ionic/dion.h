@@ -548,8 +548,11 @@ struct dion_mw {
  * @lock: protects the rest, and lets a QP that is in @qps stay
  * @taken: entries ever taken
  * @told: how many of them the device knows of
- * @arms: how often it was armed
+ * @arms: how often it was armed, as the doorbells count
  * @solicited_arms: how often for solicited completions only
+ * @answered: what @arms was at the last event; written by its handler without the lock, as are the next two
+ * @solicited_answered: what @solicited_arms was then
+ * @mixed: an event came with arms of both kinds unanswered, and nobody knows whether it answered both
  * @ready: send queues that may have something to report (dion_sends.ready)
  * @flush_sends: those to report as flushed when no entry is left (dion_sends.flush)
  * @flush_recvs: receive queues of that kind (dion_recvs.flush)
@@ -569,6 +572,9 @@ struct dion_cq_ring {
 	u32 told;
 	u32 arms;
 	u32 solicited_arms;
+	u32 answered;
+	u32 solicited_answered;
+	bool mixed;
 	struct list_head ready;
 	struct list_head flush_sends;
 	struct list_head flush_recvs;
@@ -864,6 +870,7 @@ void dion_cq_ring_init(struct dion_cq_ring *ring);
 void dion_cq_flush_work(struct work_struct *work);
 int dion_poll_cq(struct ib_cq *ibcq, int wanted, struct ib_wc *wc);
 void dion_cq_tell(struct dion_cq *cq);
+void dion_cq_ring_answered(struct dion_cq_ring *ring);
 int dion_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 extern const struct dvq_ops dion_dvq_ops;

@@ -551,16 +551,43 @@ static bool has_own(const struct dion_cq_ring *ring)
 }
 
 /*
+ * In interrupts. An event answers all arms of its kind that the device had seen; those that it had not
+ * seen, being rung just now, are few.
+ */
+void dion_cq_ring_answered(struct dion_cq_ring *ring)
+{
+	u32 arms = READ_ONCE(ring->arms);
+	u32 solicited = READ_ONCE(ring->solicited_arms);
+
+	if (arms != ring->answered && solicited != ring->solicited_answered)
+		WRITE_ONCE(ring->mixed, true);
+	WRITE_ONCE(ring->answered, arms);
+	WRITE_ONCE(ring->solicited_answered, solicited);
+}
+
+/*
+ * The device counts arms modulo the ring's depth and takes one more for none when all are unanswered:
+ * those of a ring whose QPs are idle while those of the other one make all the events. Long before
+ * that it is armed for sure, and is left alone.
+ */
+static bool is_armed(const struct dion_cq_ring *ring, u32 arms, u32 answered)
+{
+	return arms - answered >= BIT(ring->depth_log2) / 2;
+}
+
+/*
  * The device answers an arm at once if it has written something since the position that it
- * was told last.
+ * was told last. choice: who has mixed both kinds of arms is told of all completions from then on.
  */
 static void arm(struct dion_cq_ring *ring, bool solicited)
 {
 	tell_position(ring);
-	if (solicited)
-		ring_cq(ring, IONIC_DB_RING_CQ_ARM_SOL, ++ring->solicited_arms);
-	else
+	if (solicited && !READ_ONCE(ring->mixed)) {
+		if (!is_armed(ring, ring->solicited_arms, READ_ONCE(ring->solicited_answered)))
+			ring_cq(ring, IONIC_DB_RING_CQ_ARM_SOL, ++ring->solicited_arms);
+	} else if (!is_armed(ring, ring->arms, READ_ONCE(ring->answered))) {
 		ring_cq(ring, IONIC_DB_RING_CQ_ARM, ++ring->arms);
+	}
 }
 
 int dion_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)

@@ -1125,6 +1125,81 @@ out:
 	both_exit();
 }
 
+/*
+ * A pipeline whose QPs are idle is armed with the other one, and its arms are not answered. The adapter
+ * counts them modulo the ring's entries.
+ */
+static void arm_often(enum ib_cq_notify_flags flags, int send_flags)
+{
+	u32 arms, armed = 0, i;
+
+	for (arms = 32; arms <= 2048; arms *= 2) {
+		atomic_set(&b.events, 0);
+		for (; armed < arms; armed++)
+			EXPECT_EQ(ib_req_notify_cq(b.cq, flags), 0);
+		EXPECT_EQ(recv(&b, arms, 0, 8), 0);
+		EXPECT_EQ(send(&a, arms, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | send_flags), 0);
+		EXPECT(soon(&b.events, 1));
+		WAIT(&a, arms);
+		WAIT(&b, arms);
+		armed = 0;
+	}
+	/* and still what was asked for */
+	for (i = 0; i < 2; i++) {
+		atomic_set(&b.events, 0);
+		EXPECT_EQ(recv(&b, i, 0, 8), 0);
+		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | send_flags), 0);
+		WAIT(&a, i);
+		WAIT(&b, i);
+		msleep(50);
+		EXPECT_EQ(atomic_read(&b.events), 0);
+	}
+}
+
+static void test_armed_often(void)
+{
+	u32 arms, i;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	arm_often(IB_CQ_NEXT_COMP, 0);
+	arm_often(IB_CQ_SOLICITED, IB_SEND_SOLICITED);
+	/* solicited ones pile up while others come */
+	for (i = 0; i < 300; i++) {
+		EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_SOLICITED), 0);
+		EXPECT_EQ(recv(&b, i, 0, 8), 0);
+		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+		WAIT(&a, i);
+		WAIT(&b, i);
+		EXPECT_EQ(atomic_read(&b.events), 0);
+		if (hweight32(i + 1) != 1 || i < 31)
+			continue;
+		EXPECT_EQ(recv(&b, i, 0, 8), 0);
+		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | IB_SEND_SOLICITED), 0);
+		EXPECT(soon(&b.events, 1));
+		WAIT(&a, i);
+		WAIT(&b, i);
+		atomic_set(&b.events, 0);
+	}
+	/* nobody knows whether an event has answered arms of both kinds */
+	for (arms = 32; arms <= 1024; arms *= 2) {
+		for (i = 1; i <= arms; i++) {
+			atomic_set(&b.events, 0);
+			EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_SOLICITED), 0);
+			if (i < arms)
+				EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_NEXT_COMP), 0);
+			EXPECT_EQ(recv(&b, i, 0, 8), 0);
+			EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8,
+				       IB_SEND_SIGNALED | (i < arms ? 0 : IB_SEND_SOLICITED)), 0);
+			EXPECT(soon(&b.events, 1));
+			WAIT(&a, i);
+			WAIT(&b, i);
+		}
+	}
+out:
+	both_exit();
+}
+
 /* ---- tests: CQs that go --------------------------------------------------------- */
 
 static DECLARE_COMPLETION(work_begun);
@@ -1620,6 +1695,7 @@ static const struct test {
 	{ "wraps", test_wraps },
 	{ "arming", test_arming },
 	{ "both_pipelines", test_both_pipelines },
+	{ "armed_often", test_armed_often },
 	{ "worker_of_a_cq_that_goes", test_worker_of_a_cq_that_goes },
 	{ "datagrams", test_datagrams },
 	{ "send_queue_error", test_send_queue_error },

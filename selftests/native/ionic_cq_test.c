@@ -723,6 +723,12 @@ TEST(numbers_that_no_qp_has)
 	ionic_rings_free(r);
 }
 
+static void complete_one(struct ionic_rings *r, uint32_t i)
+{
+	post(r, "m");
+	ionic_msn(r, i % 8, 0);
+}
+
 TEST(arming)
 {
 	struct ionic_rings *r = open_rings();
@@ -732,12 +738,48 @@ TEST(arming)
 	for (uint32_t i = 1; i <= 40; i++) {
 		dvq_ionic_cq_arm(&r->cq, false);
 		CHECK_EQ(r->cq_db, 5 << 24 | 1 << 16 | i % 16);
-		if (i % 2)
-			continue;
-		/* counted apart */
-		dvq_ionic_cq_arm(&r->cq, true);
-		CHECK_EQ(r->cq_db, 5 << 24 | 2 << 16 | i / 2 % 16);
+		if (i % 2 == 0) {
+			/* counted apart */
+			dvq_ionic_cq_arm(&r->cq, true);
+			CHECK_EQ(r->cq_db, 5 << 24 | 2 << 16 | i / 2 % 16);
+		}
+		complete_one(r, i);
+		CHECK_STR(polled(r, 16), "0");
 	}
+	ionic_rings_free(r);
+}
+
+/* the adapter would take as many as the ring has entries for none */
+TEST(arms_of_a_quiet_ring_are_not_written)
+{
+	struct ionic_rings *r = open_rings();
+
+	r->cq_info[1].entries = 0;
+	ionic_rings_open(r);
+	for (uint32_t solicited = 0; solicited < 2; solicited++) {
+		const uint64_t doorbell = 5 << 24 | (1 + solicited) << 16;
+
+		dvq_ionic_cq_arm(&r->cq, solicited);
+		CHECK_EQ(r->cq_db, doorbell | 1);
+		r->cq_db = ~0ull;
+		for (int i = 0; i < 100; i++)
+			dvq_ionic_cq_arm(&r->cq, solicited);
+		CHECK_EQ(r->cq_db, ~0ull);
+		/* an entry that is there may have answered */
+		complete_one(r, 1 + solicited);
+		dvq_ionic_cq_arm(&r->cq, solicited);
+		CHECK_EQ(r->cq_db, doorbell | 2);
+		/* one that was taken, too; be the adapter told or not */
+		CHECK_STR(polled(r, 16), "0");
+		dvq_ionic_cq_arm(&r->cq, solicited);
+		CHECK_EQ(r->cq_db, doorbell | 3);
+	}
+	for (uint32_t i = 3; i < 3 + 8; i++) {
+		complete_one(r, i);
+		CHECK_STR(polled(r, 16), "0");
+	}
+	dvq_ionic_cq_arm(&r->cq, false);
+	CHECK_EQ(r->cq_db, 5 << 24 | 1 << 16 | 4);
 	ionic_rings_free(r);
 }
 

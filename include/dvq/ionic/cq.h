@@ -64,7 +64,7 @@ struct dvq_ionic_cq_qp {
  * @consumed: entries taken; counts run freely
  * @rung: value of @consumed at the last doorbell
  * @credit: entries that are taken before the next
- * @armed: times that an event was asked for
+ * @armed: doorbells that asked for an event, modulo 2^31; the upper bit: no entry was taken since
  * @armed_solicited: the same for solicited completions only
  */
 struct dvq_ionic_cq_ring {
@@ -109,6 +109,9 @@ struct dvq_ionic_cq {
 	uint64_t db_map;
 	uint64_t db_map_length;
 };
+
+/* in struct dvq_ionic_cq_ring.armed */
+#define DVQ_IONIC_CQ_QUIET	0x80000000u
 
 /* struct dvq_ionic_wc.flags */
 #define DVQ_IONIC_WC_IMM	0x01	/* imm is an immediate */
@@ -786,6 +789,8 @@ DVQ_INLINE void dvq_ionic_cq_ring_doorbell(const struct dvq_ionic_cq *cq,
 	dvq_dma_release();
 	dvq_doorbell64(cq->doorbell, ring->db_value | (ring->consumed & ring->mask));
 	ring->rung = ring->consumed;
+	ring->armed &= ~DVQ_IONIC_CQ_QUIET;
+	ring->armed_solicited &= ~DVQ_IONIC_CQ_QUIET;
 }
 
 /* new entries from @entry on, up to @end; where the run ends; @color is a constant */
@@ -957,8 +962,9 @@ DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_
  *
  * An entry that is on a ring already raises it, too. Poll until nothing comes before arming: what
  * was taken off the rings and not yet reported raises none. Each ring raises at most one event for
- * all arms since its last one, so a CQ on two pipelines may raise two. Do not arm as many times as a
- * ring has entries without a completion in between: the adapter counts arms modulo that.
+ * all arms since its last one, so a CQ on two pipelines may raise two. The adapter counts arms modulo
+ * a ring's entries. One more on a ring where nothing has come since is not written, so idle rings do
+ * not count; but do not arm with @solicited as many times as a ring has entries while only others come.
  */
 DVQ_INLINE void dvq_ionic_cq_arm(struct dvq_ionic_cq *cq, bool solicited)
 {
@@ -971,8 +977,11 @@ DVQ_INLINE void dvq_ionic_cq_arm(struct dvq_ionic_cq *cq, bool solicited)
 		if (!ring->ring)
 			continue;
 		dvq_ionic_cq_ring_doorbell(cq, ring);
-		dvq_doorbell64(cq->doorbell, ring->db_value | which << 16 |
-			       (++*armed & ring->mask));
+		/* an arm that nothing has come after is still unanswered */
+		if ((*armed & DVQ_IONIC_CQ_QUIET) && !dvq_ionic_cq_is_new(ring, ring->consumed))
+			continue;
+		*armed = (*armed + 1) | DVQ_IONIC_CQ_QUIET;
+		dvq_doorbell64(cq->doorbell, ring->db_value | which << 16 | (*armed & ring->mask));
 	}
 }
 
