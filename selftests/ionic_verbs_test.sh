@@ -80,6 +80,16 @@ test_completion_that_makes_no_sense()
 	run sends
 }
 
+test_broken_while_it_goes()
+{
+	model_present || { skip "needs the modelled adapter's control channel"; return; }
+	model "$(model_name "$self")" inject op=send_completion action=dup > /dev/null
+	model "$(model_name "$self")" inject op=destroy_qp action=delay ms=2000 > /dev/null
+	run broken_while_it_goes
+	model "$(model_name "$self")" inject clear > /dev/null
+	run sends
+}
+
 # rules_used_up NAME: what was to be spoilt has been
 rules_used_up()
 {

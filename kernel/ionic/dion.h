@@ -746,6 +746,7 @@ struct dion_wq {
  * @event_work: delivers them
  * @created: its creation can no longer fail, so its events are told
  * @refused: the device has refused to destroy it
+ * @gone: the device has destroyed it; under @lock
  * @work: NULL: a user posts and polls
  */
 struct dion_qp {
@@ -767,6 +768,7 @@ struct dion_qp {
 	struct work_struct event_work;
 	bool created;
 	bool refused;
+	bool gone;
 	struct dion_work *work;
 };
 

@@ -334,15 +334,16 @@ int dion_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct
  * dion_qp_break() - take a QP to ERR on our own account
  * @qp: of the kernel; its completions made no sense
  *
- * Return: 0 or a negative errno.
+ * Return: 0, also if it was destroyed meanwhile, or a negative errno.
  */
 int dion_qp_break(struct dion_qp *qp)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-	int ret;
+	int ret = 0;
 
 	mutex_lock(&qp->lock);
-	ret = change(to_dion_dev(qp->dvq.ibqp.device), qp, &attr, IB_QP_STATE);
+	if (!qp->gone)
+		ret = change(to_dion_dev(qp->dvq.ibqp.device), qp, &attr, IB_QP_STATE);
 	mutex_unlock(&qp->lock);
 	return ret;
 }

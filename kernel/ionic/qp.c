@@ -500,8 +500,12 @@ static int destroy_in_device(struct dion_dev *dev, struct dion_qp *qp)
 {
 	int ret;
 
+	/* Not beside dion_qp_break(), whose command would be refused. */
+	mutex_lock(&qp->lock);
 	ret = dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_QP, qp->dvq.ibqp.qp_num,
 				      &qp->refused);
+	qp->gone = !ret;
+	mutex_unlock(&qp->lock);
 	if (!ret)
 		forget(dev, qp);
 	return ret;

@@ -1425,6 +1425,43 @@ out:
 	both_exit();
 }
 
+static void poll_late(struct work_struct *work)
+{
+	struct ib_wc wc;
+
+	/* what is on the ring makes no sense, so there is nothing to report */
+	EXPECT_EQ(ib_poll_cq(a.cq, 1, &wc), 0);
+}
+
+static DECLARE_DELAYED_WORK(late_poll, poll_late);
+
+/*
+ * The model takes its time to say that it has destroyed the QP. Meanwhile a completion is found that makes
+ * no sense, and what the adapter says of a QP that it no longer has is no reason to give up the adapter.
+ */
+static void test_broken_while_it_goes(void)
+{
+	const struct ib_cq_init_attr cq_attr = { .cqe = 1 };
+	struct ib_cq *cq;
+
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	EXPECT_EQ(recv(&b, 10, 0, 8), 0);
+	EXPECT_EQ(send(&a, 1, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT(&a, 1);
+	schedule_delayed_work(&late_poll, HZ / 2);
+	EXPECT_EQ(ib_destroy_qp(a.qp), 0);
+	a.qp = NULL;
+	EXPECT(!delayed_work_pending(&late_poll));
+	flush_delayed_work(&late_poll);
+	cq = ib_create_cq(self_dev, on_completion, NULL, &a, &cq_attr);
+	EXPECT_EQ(PTR_ERR_OR_ZERO(cq), 0);
+	if (!IS_ERR(cq))
+		ib_destroy_cq(cq);
+out:
+	both_exit();
+}
+
 /* The model takes its time to destroy the CQ, and tells of completions meanwhile. */
 static void test_event_of_a_cq_that_goes(void)
 {
@@ -1700,6 +1737,7 @@ static const struct test {
 	{ "datagrams", test_datagrams },
 	{ "send_queue_error", test_send_queue_error },
 	{ "nonsense", test_nonsense },
+	{ "broken_while_it_goes", test_broken_while_it_goes },
 	{ "event_of_a_cq_that_goes", test_event_of_a_cq_that_goes },
 	{ "unanswered", test_unanswered },
 	{ "unanswered_and_stopped_late", test_unanswered_and_stopped_late },
