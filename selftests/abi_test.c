@@ -817,6 +817,40 @@ EFA_TEST(qp_answer_that_cannot_be_written)
 	CHECK_EQ(raw_cq_destroy(raw, cq), 0);
 }
 
+/*
+ * Nor can the adapter be done with it at once: nobody is left to try again, so the driver does. What the
+ * core could not undo it would warn of, and keep.
+ */
+EFA_TEST(answer_that_cannot_be_written_and_a_refusal)
+{
+	const struct raw *raw = raw_new(self);
+	struct dvq_efa_cq_req cq_req = raw_cq_req(raw);
+	struct dvq_efa_cq_resp cq_resp;
+	uint32_t cq = raw_cq_new(raw, &cq_resp);
+	struct raw_qp usual = raw_qp_usual(raw, cq);
+	struct model_stats before;
+	struct uv_call call;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("is about dvq_efa");
+	model_stats(self->model, &before);
+	model_ask(self->model, "inject op=destroy_qp action=fail status=7");
+	raw_qp_start(&call, raw, &usual, UV_IN(&usual.req, sizeof(usual.req)), (uint32_t *)8);
+	CHECK_EQ(uv_run(raw->fd, &call), -EFAULT);
+	model_ask(self->model, "inject op=destroy_cq action=fail status=7");
+	raw_cq_start(&call, 64, UV_IN(&cq_req, sizeof(cq_req)));
+	for (unsigned int i = 0; i < call.hdr.num_attrs; i++)
+		if (call.attr[i].attr_id == UVERBS_ATTR_CREATE_CQ_RESP_CQE)
+			call.attr[i].data = 8;
+	CHECK_EQ(uv_run(raw->fd, &call), -EFAULT);
+	model_ask(self->model, "inject op=dereg_mr action=fail status=7");
+	CHECK_EQ(raw_mr(raw, before.text, 64, (uintptr_t)before.text, 0, NULL, (void *)8), -EFAULT);
+	CHECK_STR(model_ask(self->model, "inject list"), "");
+	adapter_expect_objects(self, &before);
+	CHECK_EQ(raw_cq_destroy(raw, cq), 0);
+}
+
 /* ---- modify QP ----------------------------------------------------------------------------- */
 
 enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR, STATES };

@@ -640,6 +640,42 @@ IONIC_TEST(f63_qp_answer_to_nowhere)
 	CHECK_EQ(raw_qp_destroy(host.raw, qp.handle), 0);
 }
 
+/*
+ * The core's answer cannot be given, and the adapter refuses to undo: nobody is left to try again, so the
+ * driver does. What the core could not undo it would warn of, and keep.
+ */
+IONIC_TEST(answer_to_nowhere_and_a_refusal)
+{
+	struct host host = host_new();
+	uint32_t cq = cq_on(&host, 3);
+	struct qp qp = qp_request(&host, cq, cq);
+	struct dvq_ionic_cq_req cq_req = cq_request(&host, 3);
+	struct dvq_ionic_cq_resp cq_resp;
+	struct model_stats before;
+	struct uv_call call;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("is about dvq_ionic");
+	model_stats(self->model, &before);
+	model_ask(self->model, "inject op=destroy_qp action=fail status=3");
+	raw_qp_start(&call, host.raw, &qp.raw,
+		     &(struct uv_data) { &qp.req, sizeof(qp.req), &qp.resp, sizeof(qp.resp) },
+		     (uint32_t *)8);
+	CHECK_EQ(uv_run(host.raw->fd, &call), -EFAULT);
+	model_ask(self->model, "inject op=destroy_cq action=fail status=3");
+	raw_cq_start(&call, 16, &(struct uv_data) { &cq_req, sizeof(cq_req), &cq_resp, sizeof(cq_resp) });
+	for (unsigned int i = 0; i < call.hdr.num_attrs; i++)
+		if (call.attr[i].attr_id == UVERBS_ATTR_CREATE_CQ_RESP_CQE)
+			call.attr[i].data = 8;
+	CHECK_EQ(uv_run(host.raw->fd, &call), -EFAULT);
+	model_ask(self->model, "inject op=destroy_mr action=fail status=3");
+	CHECK_EQ(raw_mr(host.raw, before.text, 64, (uintptr_t)before.text, 0, NULL,
+			(void *)8), -EFAULT);
+	CHECK_STR(model_ask(self->model, "inject list"), "");
+	adapter_expect_objects(self, &before);
+}
+
 /* the length is the ring's, and it goes with the queue pair */
 IONIC_TEST(f71_ring_in_controller_memory)
 {

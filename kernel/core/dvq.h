@@ -237,7 +237,8 @@ struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *
  *
  * Then the op must not fail: the core may have nobody else to try again, warns, and forgets
  * an object that the device still uses. A call has attributes, or came by write() and has
- * a length; cleaning up has neither.
+ * a length; cleaning up has neither. A creation whose answer cannot be given is undone with what
+ * it had: of all ops only it has a request to the driver.
  */
 static inline bool dvq_is_cleanup(struct ib_udata *udata)
 {
@@ -246,8 +247,14 @@ static inline bool dvq_is_cleanup(struct ib_udata *udata)
 	if (!udata)
 		return true;
 	attrs = rdma_udata_to_uverbs_attr_bundle(udata);
-	return bitmap_empty(attrs->attr_present, UVERBS_API_ATTR_BKEY_LEN) &&
-	       !attrs->ucore.inlen;
+	return udata->inlen || (bitmap_empty(attrs->attr_present, UVERBS_API_ATTR_BKEY_LEN) &&
+				!attrs->ucore.inlen);
+}
+
+/* The same of a region, whose creation may have no request: nobody knows it yet. */
+static inline bool dvq_mr_is_cleanup(const struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	return dvq_is_cleanup(udata) || (ibmr->uobject && list_empty(&ibmr->uobject->list));
 }
 
 /**

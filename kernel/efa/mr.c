@@ -178,7 +178,7 @@ int efa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	int ret;
 
 	ret = efa_settle(efa_cmd_dereg_mr(dev, ibmr->lkey));
-	if (ret && !dvq_is_cleanup(udata))
+	if (ret && !dvq_mr_is_cleanup(ibmr, udata))
 		return ret;
 	/* Nobody is left to try again. */
 	if (ret && efa_settle(efa_cmd_dereg_mr(dev, ibmr->lkey)))

@@ -217,7 +217,7 @@ int dion_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	if (FIELD_GET(IONIC_KEY_MR, ibmr->lkey)) {
 		do
 			ret = destroy_region(dev, mr, &bound);
-		while (ret && !bound && dvq_is_cleanup(udata));
+		while (ret && !bound && dvq_mr_is_cleanup(ibmr, udata));
 	}
 	if (ret)
 		return ret;
