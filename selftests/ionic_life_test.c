@@ -564,6 +564,45 @@ IONIC_TEST(destruction_refused_once)
 	adapter_expect_objects(self, &before);
 }
 
+/* Then the numbers stay taken: no memory is at stake, so the adapter goes on for everybody. */
+IONIC_TEST(numbers_refused_for_ever)
+{
+	struct model_stats before = objects_now(), now;
+	struct ibv_pd *pd;
+	struct ibv_mw *mw;
+	struct ibv_ah *ah;
+
+	need_model();
+	if (!self->dvq)
+		SKIP("is about dvq_ionic");
+	allow_seconds(120);
+	pd = pd_new(self);
+	mw = make_mw(pd);
+	ah = make_ah(pd);
+	REQUIRE(mw && ah);
+	model_ask(self->model, "inject op=destroy_mr count=2 action=fail status=3");
+	model_ask(self->model, "inject op=destroy_ah count=2 action=fail status=3");
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	CHECK_EQ(ibv_destroy_ah(ah), 0);
+	CHECK_STR(model_ask(self->model, "inject list"), "");
+	model_stats(self->model, &now);
+	CHECK_EQ(model_stat(&now, "mr") - model_stat(&before, "mr"), 1);
+	CHECK_EQ(model_stat(&now, "ah") - model_stat(&before, "ah"), 1);
+	mw = make_mw(pd);
+	REQUIRE(mw);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	/* once around: the model refuses a number that it has */
+	for (int i = 0; i < self->attr.max_ah; i++) {
+		ah = make_ah(pd);
+		REQUIRE(ah);
+		REQUIRE(!ibv_destroy_ah(ah));
+	}
+	lab_drop_all();
+	CHECK(async_quiet(self, QUIET_MS));
+	driver_rebind();
+	adapter_expect_objects(self, &before);
+}
+
 /* Nobody is left to try again, so the RDMA side is failed; nothing stays in the kernel. */
 IONIC_TEST(file_closed_while_adapter_refuses)
 {

@@ -475,6 +475,30 @@ int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, b
 }
 
 /**
+ * dion_admin_forget() - have the device let go of an object that it needs no memory of ours for
+ * @dev: the device
+ * @op: how
+ * @id: of the object
+ *
+ * Nothing is at stake but the number, and the in-tree driver does not look at the answer for an AH;
+ * so a device that refuses twice is left alone. Whether somebody could try again the core does not
+ * tell for these, so the second try is made at once.
+ *
+ * Return: has it? Else its number has to stay taken.
+ */
+bool dion_admin_forget(struct dion_dev *dev, enum ionic_aq_op op, u32 id)
+{
+	int ret = dion_admin_ask_destroy(dev, op, id);
+
+	if (ret)
+		ret = dion_admin_ask_destroy(dev, op, id);
+	if (ret)
+		ibdev_warn_ratelimited(&dev->dvq.ibdev,
+				       "does not let go of a number: command %u, id %#x: %d\n", op, id, ret);
+	return !ret;
+}
+
+/**
  * dion_farewell_new() - prepare to destroy an object without waiting and without failing
  * @dev: the device
  * @op: how

@@ -117,21 +117,18 @@ static void gone(struct dion_dev *dev, u32 number, int ret)
 		ibdev_warn(&dev->dvq.ibdev, "refuses to destroy AH %u: %d\n", number, ret);
 }
 
-/* Those of users as windows, see dion_dealloc_mw(). */
 int dion_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	struct dion_dev *dev = to_dion_dev(ibah->device);
 	struct dion_ah *ah = to_dion_ah(ibah);
-	bool refused = false;
 
 	dvq_ah_cleanup(&ah->dvq);
 	if (ah->farewell) {
 		dion_farewell_send(ah->farewell, ah->dvq.ah_num);
 		return 0;
 	}
-	while (dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_AH, ah->dvq.ah_num, &refused))
-		;
-	put_number(dev, ah->dvq.ah_num);
+	if (dion_admin_forget(dev, IONIC_AQ_DESTROY_AH, ah->dvq.ah_num))
+		put_number(dev, ah->dvq.ah_num);
 	return 0;
 }
 

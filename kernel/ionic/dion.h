@@ -290,6 +290,7 @@ int dion_admin_exec_atomic(struct dion_dev *dev, const void *cmd);
 int dion_admin_ask_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id);
 int dion_admin_refused(struct dion_dev *dev, enum ionic_aq_op op, u32 id, int ret, bool *refused);
 int dion_admin_exec_destroy(struct dion_dev *dev, enum ionic_aq_op op, u32 id, bool *refused);
+bool dion_admin_forget(struct dion_dev *dev, enum ionic_aq_op op, u32 id);
 int dion_admin_exec_stats(struct dion_dev *dev, enum ionic_aq_op op, u32 qp, dma_addr_t addr,
 			  size_t length);
 

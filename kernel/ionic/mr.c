@@ -269,19 +269,17 @@ int dion_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	return 0;
 }
 
-/*
- * The tag of the key may be another by now; the index is what counts. Whether the core cleans up
- * is not told, so a device that refuses gets its second chance at once.
- */
+/* The tag of the key may be another by now; the index is what counts. */
 int dion_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct dion_dev *dev = to_dion_dev(ibmw->device);
-	bool refused = false;
 
-	while (dion_admin_exec_destroy(dev, IONIC_AQ_DESTROY_MR, ibmw->rkey, &refused))
-		;
-	dion_key_put(dev, ibmw->rkey);
-	/* After the answer: from here on no region is bound to it. */
+	if (dion_admin_forget(dev, IONIC_AQ_DESTROY_MR, ibmw->rkey))
+		dion_key_put(dev, ibmw->rkey);
+	/*
+	 * After the answer: from here on no region is bound to it. If the device thinks otherwise it keeps
+	 * a region, whose memory is worth a reset.
+	 */
 	atomic_inc_return_release(&to_dion_pd(ibmw->pd)->windows_gone);
 	return 0;
 }
