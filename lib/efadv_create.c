@@ -304,6 +304,18 @@ static struct efadv_qp no_hints = {
 	.wr_set_processing_hints = ignore_hints,
 };
 
+/* Without the extended interface nobody has been given one. */
+struct efadv_qp *dvq_efadv_setter_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_ex *ex = (struct ibv_qp_ex *)qp;
+	const struct dvq_stock *stock;
+
+	if (!ex->wr_start)
+		return NULL;
+	stock = dvq_stock(qp->context);
+	return stock && stock->qp_from_ibv_qp_ex ? stock->qp_from_ibv_qp_ex(ex) : NULL;
+}
+
 DVQ_API struct efadv_qp *efadv_qp_from_ibv_qp_ex(struct ibv_qp_ex *ibvqpx)
 {
 	const struct dvq_stock *stock;
@@ -498,6 +510,28 @@ static struct efadv_cq *stand_in_for(struct efadv_cq *stock, bool has_unsolicite
 	return last ? &last->cq : NULL;
 }
 
+static bool has_unsolicited_reader(const struct dvq_stock *stock)
+{
+	return is_since(stock, 52, !!stock->query_qp_wqs);
+}
+
+/* Without the extended interface nobody has been given any. */
+struct dvq_efadv_readers dvq_efadv_readers_of(struct ibv_cq *cq)
+{
+	struct dvq_efadv_readers readers = { .cq = NULL };
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq;
+	const struct dvq_stock *stock;
+
+	if (!cq || !ex->start_poll || dvq_takeover_has_cq(cq))
+		return readers;
+	stock = dvq_stock(cq->context);
+	if (!stock || !stock->cq_from_ibv_cq_ex)
+		return readers;
+	readers.cq = stock->cq_from_ibv_cq_ex(ex);
+	readers.has_unsolicited = has_unsolicited_reader(stock);
+	return readers;
+}
+
 DVQ_API struct efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *ibvcqx)
 {
 	const struct dvq_stock *stock;
@@ -515,7 +549,7 @@ DVQ_API struct efadv_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *ibvcqx)
 	if (!stock || !stock->cq_from_ibv_cq_ex)
 		return NULL;
 	cq = stock->cq_from_ibv_cq_ex(ibvcqx);
-	has_unsolicited = is_since(stock, 52, !!stock->query_qp_wqs);
+	has_unsolicited = has_unsolicited_reader(stock);
 	if (has_unsolicited && cq->wc_is_unsolicited && cq->wc_read_sgid)
 		return cq;
 	return stand_in_for(cq, has_unsolicited);

@@ -227,8 +227,8 @@ bool dvq_takeover_is_wanted(struct ibv_context *context);
 bool dvq_takeover_is_forced(struct ibv_context *context);
 
 /*
- * 0 or an errno: EBUSY if the stock library has used it. @wc_flags: EFADV_WC_EX_*, what it shall
- * tell
+ * A new CQ: 0 or an errno, EBUSY if the stock library has used it. @wc_flags: EFADV_WC_EX_*, what it
+ * shall tell, which may be more or less than the stock library was asked for
  */
 int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags);
 /* those of a QP that is about to be created, both or neither; NULL is fine */
@@ -248,6 +248,16 @@ int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_
 /* NULL: it was not taken over */
 struct efadv_qp *dvq_takeover_efadv_qp(struct ibv_qp_ex *qp);
 struct efadv_cq *dvq_takeover_efadv_cq(struct ibv_cq_ex *cq);
+
+/* what the provider gives a program for a CQ; a pointer is NULL where that was not asked for */
+struct dvq_efadv_readers {
+	struct efadv_cq *cq;	/* NULL: it has none */
+	bool has_unsolicited;	/* the struct goes on to wc_is_unsolicited */
+};
+
+/* of one that was not taken over. They may ask the loader, so without the lock. */
+struct dvq_efadv_readers dvq_efadv_readers_of(struct ibv_cq *cq);
+struct efadv_qp *dvq_efadv_setter_of(struct ibv_qp *qp);
 
 /* forgets the parent's queues */
 void dvq_takeover_in_child(void);

@@ -727,8 +727,8 @@ static int fill_cq(struct ibv_cq *cq, struct take_cq *taken, uint32_t attached)
 }
 
 /* one that is ours already, or a new one that nobody sees before keep_cq() */
-static int find_cq(struct ibv_cq *cq, struct take_context *context, uint32_t attached,
-		   struct take_cq **result)
+static int find_cq(struct ibv_cq *cq, const struct dvq_efadv_readers *readers,
+		   struct take_context *context, uint32_t attached, struct take_cq **result)
 {
 	struct take_cq *taken = cq ? take_cq_of(cq) : NULL;
 	int ret;
@@ -740,6 +740,8 @@ static int find_cq(struct ibv_cq *cq, struct take_context *context, uint32_t att
 	if (!taken)
 		return dvq_refuse(ENOMEM, "no memory");
 	taken->context = context;
+	taken->wants_sgid = readers->cq && readers->cq->wc_read_sgid;
+	taken->wants_unsolicited = readers->has_unsolicited && readers->cq->wc_is_unsolicited;
 	ret = fill_cq(cq, taken, attached);
 	if (ret) {
 		free_cq(taken);
@@ -749,13 +751,13 @@ static int find_cq(struct ibv_cq *cq, struct take_context *context, uint32_t att
 	return 0;
 }
 
-static void keep_cq(struct ibv_cq *cq, struct take_cq *taken)
+static void keep_cq(struct ibv_cq *cq, struct take_cq *taken, const struct dvq_efadv_readers *readers)
 {
 	if (!cq || take_cq_of(cq) == taken)
 		return;
 	taken->next = cqs;
 	cqs = taken;
-	take_cq_mark(cq, taken);
+	take_cq_mark(cq, taken, readers);
 }
 
 static void drop_cq(const struct ibv_cq *cq, struct take_cq *taken)
@@ -770,13 +772,23 @@ static void drop_cq(const struct ibv_cq *cq, struct take_cq *taken)
  */
 struct pair {
 	struct ibv_cq *send_cq, *recv_cq;	/* either may be NULL, before there is a QP */
+	struct dvq_efadv_readers send_readers, recv_readers;
 	struct take_cq *send, *recv;
 };
 
+/* before the lock is taken */
+static struct pair pair_of(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
+{
+	return (struct pair){
+		.send_cq = send_cq, .send_readers = dvq_efadv_readers_of(send_cq),
+		.recv_cq = recv_cq, .recv_readers = dvq_efadv_readers_of(recv_cq),
+	};
+}
+
 static void keep_pair(const struct pair *pair)
 {
-	keep_cq(pair->send_cq, pair->send);
-	keep_cq(pair->recv_cq, pair->recv);
+	keep_cq(pair->send_cq, pair->send, &pair->send_readers);
+	keep_cq(pair->recv_cq, pair->recv, &pair->recv_readers);
 }
 
 static void drop_pair(const struct pair *pair)
@@ -791,21 +803,21 @@ static int find_pair(struct pair *pair, struct take_context *context, uint32_t a
 {
 	int ret;
 
-	ret = find_cq(pair->send_cq, context, attached, &pair->send);
+	ret = find_cq(pair->send_cq, &pair->send_readers, context, attached, &pair->send);
 	if (ret)
 		return ret;
 	if (pair->recv_cq == pair->send_cq) {
 		pair->recv = pair->send;
 		return 0;
 	}
-	ret = find_cq(pair->recv_cq, context, attached, &pair->recv);
+	ret = find_cq(pair->recv_cq, &pair->recv_readers, context, attached, &pair->recv);
 	if (ret)
 		drop_cq(pair->send_cq, pair->send);
 	return ret;
 }
 
-/* before there is a QP: neither has another user */
-static int take_pair(struct pair *pair, struct ibv_context *ibvctx, uint64_t wc_flags)
+/* before there is a QP: neither has another user. @wc_flags NULL: what they tell the provider knows */
+static int take_pair(struct pair *pair, struct ibv_context *ibvctx, const uint64_t *wc_flags)
 {
 	const bool foreign = is_slot_taken(ibvctx);
 	struct take_context *context;
@@ -818,8 +830,8 @@ static int take_pair(struct pair *pair, struct ibv_context *ibvctx, uint64_t wc_
 		ret = find_pair(pair, context, 0);
 	if (!ret) {
 		if (wc_flags) {
-			pair->send->wants_sgid = wc_flags & EFADV_WC_EX_WITH_SGID;
-			pair->send->wants_unsolicited = wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
+			pair->send->wants_sgid = *wc_flags & EFADV_WC_EX_WITH_SGID;
+			pair->send->wants_unsolicited = *wc_flags & EFADV_WC_EX_WITH_IS_UNSOLICITED;
 		}
 		keep_pair(pair);
 	}
@@ -829,15 +841,17 @@ static int take_pair(struct pair *pair, struct ibv_context *ibvctx, uint64_t wc_
 
 int dvq_takeover_cq(struct ibv_cq *cq, uint64_t wc_flags)
 {
-	return take_pair(&(struct pair){ .send_cq = cq }, cq->context, wc_flags);
+	struct pair pair = pair_of(cq, NULL);
+
+	return take_pair(&pair, cq->context, &wc_flags);
 }
 
 int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
 {
-	struct pair pair = { .send_cq = send_cq, .recv_cq = recv_cq };
 	const struct ibv_cq *any = send_cq ? send_cq : recv_cq;
+	struct pair pair = pair_of(send_cq, recv_cq);
 
-	return any ? take_pair(&pair, any->context, 0) : 0;
+	return any ? take_pair(&pair, any->context, NULL) : 0;
 }
 
 bool dvq_takeover_has_cq(const struct ibv_cq *cq)
@@ -1022,10 +1036,18 @@ static int new_qp(struct ibv_qp *qp, struct take_context *context, const struct 
 	return 0;
 }
 
+/* what is found out about a QP before the lock is taken */
+struct newcomer {
+	bool foreign;			/* the slot of its context */
+	struct efadv_qp *setter;
+	struct pair pair;
+};
+
 /* The QP and its CQs, or nothing: whoever is told no goes on with the provider. */
-static int take_qp_locked(struct ibv_qp *qp, bool foreign, uint64_t ops, uint16_t flags, bool hints)
+static int take_qp_locked(struct ibv_qp *qp, const struct newcomer *newcomer, uint64_t ops,
+			  uint16_t flags, bool hints)
 {
-	struct pair pair = { .send_cq = qp->send_cq, .recv_cq = qp->recv_cq };
+	struct pair pair = newcomer->pair;
 	const bool seen = take_cq_of(qp->send_cq) || take_cq_of(qp->recv_cq);
 	struct take_context *context;
 	struct take_qp *taken = NULL;
@@ -1035,7 +1057,7 @@ static int take_qp_locked(struct ibv_qp *qp, bool foreign, uint64_t ops, uint16_
 		return 0;
 	if (!qp->send_cq || !qp->recv_cq)
 		return dvq_refuse(EINVAL, "the QP has no CQ");
-	ret = take_context_locked(qp->context, foreign, &context);
+	ret = take_context_locked(qp->context, newcomer->foreign, &context);
 	if (!ret)
 		ret = find_pair(&pair, context, qp->send_cq == qp->recv_cq ? 2 : 1);
 	if (ret)
@@ -1049,14 +1071,17 @@ static int take_qp_locked(struct ibv_qp *qp, bool foreign, uint64_t ops, uint16_
 	keep_pair(&pair);
 	taken->next = qps;
 	qps = taken;
-	take_qp_mark(qp, taken, ops);
+	take_qp_mark(qp, taken, ops, newcomer->setter);
 	return 0;
 }
 
 int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_attr *attr,
 		    enum dvq_takeover_need need)
 {
-	const bool foreign = is_slot_taken(qp->context);
+	const struct newcomer newcomer = {
+		.foreign = is_slot_taken(qp->context), .setter = dvq_efadv_setter_of(qp),
+		.pair = pair_of(qp->send_cq, qp->recv_cq),
+	};
 	int ret = 0;
 
 	/* a QP that is gone may have had this one's number, or its place in a table */
@@ -1065,7 +1090,7 @@ int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_
 	if (need == DVQ_TAKEOVER_IF_WANTED && !take_cq_of(qp->send_cq) &&
 	    !take_cq_of(qp->recv_cq) && chosen_locked(qp->context) != DVQ_DATAPATH_TAKE_OVER)
 		goto out;
-	ret = take_qp_locked(qp, foreign, ops, attr ? attr->flags : 0,
+	ret = take_qp_locked(qp, &newcomer, ops, attr ? attr->flags : 0,
 			     attr && attr->wr_flags & EFADV_WR_EX_WITH_PROCESSING_HINTS);
 out:
 	leave();

@@ -330,8 +330,11 @@ static inline struct take_cq *take_cq_here(const struct ibv_cq_ex *cq)
 	return (struct take_cq *)(void *)cq->read_tm_info;
 }
 
-/* puts our functions into the CQ; the mark last */
-void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken);
+/*
+ * Puts our functions into the CQ, the mark last; also where @readers are, which the program may have been
+ * given. With the lock.
+ */
+void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken, const struct dvq_efadv_readers *readers);
 int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc);
 int take_arm(struct ibv_cq *ibvcq, struct take_cq *cq, int solicited_only);
 /*
@@ -410,8 +413,11 @@ static inline struct take_qp *take_qp_here(const struct ibv_qp_ex *qp)
 	return (struct take_qp *)(void *)qp->wr_set_xrc_srqn;
 }
 
-/* puts our functions into the QP, builders of @ops (IBV_QP_EX_WITH_*); the mark last */
-void take_qp_mark(struct ibv_qp *qp, struct take_qp *taken, uint64_t ops);
+/*
+ * Puts our functions into the QP, builders of @ops (IBV_QP_EX_WITH_*), the mark last; also where @setter is, which
+ * the program may have been given; NULL: there is none. With the lock.
+ */
+void take_qp_mark(struct ibv_qp *qp, struct take_qp *taken, uint64_t ops, struct efadv_qp *setter);
 int take_post_send(struct take_qp *taken, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int take_post_recv(struct take_qp *taken, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 /* the QP's record as it is now; its handle may be another's by now: compare the uid */

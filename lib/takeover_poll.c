@@ -384,6 +384,47 @@ static bool wc_is_unsolicited(struct efadv_cq *efadv_cq)
 	return cq->wants_unsolicited && dvq_efa_wc_unsolicited(&cq->current);
 }
 
+/*
+ * A program may have asked for the readers before the take-over, and keep what it got as long as the
+ * CQ lives: that is the provider's struct. It is as far from the CQ in each that a provider makes.
+ */
+static ptrdiff_t readers_at;	/* 0: none was seen. Written with the lock */
+
+static struct take_cq *early(struct efadv_cq *efadv_cq)
+{
+	return take_cq_of((struct ibv_cq *)(void *)((char *)efadv_cq -
+			  __atomic_load_n(&readers_at, __ATOMIC_RELAXED)));
+}
+
+static int early_read_sgid(struct efadv_cq *efadv_cq, union ibv_gid *sgid)
+{
+	struct take_cq *cq = early(efadv_cq);
+
+	return cq ? wc_read_sgid(&cq->efadv, sgid) : -EOPNOTSUPP;
+}
+
+static bool early_is_unsolicited(struct efadv_cq *efadv_cq)
+{
+	struct take_cq *cq = early(efadv_cq);
+
+	return cq && wc_is_unsolicited(&cq->efadv);
+}
+
+static void replace_readers(struct ibv_cq *cq, const struct dvq_efadv_readers *readers)
+{
+	const ptrdiff_t at = (char *)readers->cq - (char *)cq;
+
+	/* with a second provider in the process, programs have to ask again for the readers of its CQs */
+	if (!readers->cq || (readers_at && readers_at != at))
+		return;
+	__atomic_store_n(&readers_at, at, __ATOMIC_RELAXED);
+	if (readers->cq->wc_read_sgid)
+		__atomic_store_n(&readers->cq->wc_read_sgid, early_read_sgid, __ATOMIC_RELEASE);
+	if (readers->has_unsolicited && readers->cq->wc_is_unsolicited)
+		__atomic_store_n(&readers->cq->wc_is_unsolicited, early_is_unsolicited,
+				 __ATOMIC_RELEASE);
+}
+
 /* what the CQ was not created to tell stays as it is: nobody may ask */
 #define REPLACE(ex, slot, with)							\
 	do {									\
@@ -391,7 +432,7 @@ static bool wc_is_unsolicited(struct efadv_cq *efadv_cq)
 			(ex)->slot = (with);					\
 	} while (0)
 
-void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken)
+void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken, const struct dvq_efadv_readers *readers)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)cq;
 
@@ -410,6 +451,7 @@ void take_cq_mark(struct ibv_cq *cq, struct take_cq *taken)
 	ex->next_poll = next_poll;
 	ex->end_poll = end_poll;
 	ex->read_tm_info = (void (*)(struct ibv_cq_ex *, struct ibv_wc_tm_info *))(void *)taken;
+	replace_readers(cq, readers);
 	__atomic_store_n(&ex->start_poll, take_start_poll, __ATOMIC_RELEASE);
 }
 

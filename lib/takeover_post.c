@@ -533,7 +533,30 @@ static void fill_builders(struct ibv_qp_ex *ex, uint64_t ops)
 	ex->wr_atomic_write = no_atomic_write;
 }
 
-void take_qp_mark(struct ibv_qp *qp, struct take_qp *taken, uint64_t ops)
+/* as the readers of a CQ (takeover_poll.c) */
+static ptrdiff_t setter_at;	/* 0: none was seen. Written with the lock */
+
+static void early_set_hints(struct efadv_qp *efadv_qp, uint32_t hints)
+{
+	struct take_qp *taken = take_qp_of((struct ibv_qp *)(void *)((char *)efadv_qp -
+					   __atomic_load_n(&setter_at, __ATOMIC_RELAXED)));
+
+	if (taken)
+		wr_set_processing_hints(&taken->efadv, hints);
+}
+
+static void replace_setter(struct ibv_qp *qp, struct efadv_qp *setter)
+{
+	const ptrdiff_t at = (char *)setter - (char *)qp;
+
+	if (!setter || (setter_at && setter_at != at))
+		return;
+	__atomic_store_n(&setter_at, at, __ATOMIC_RELAXED);
+	if (setter->wr_set_processing_hints)
+		__atomic_store_n(&setter->wr_set_processing_hints, early_set_hints, __ATOMIC_RELEASE);
+}
+
+void take_qp_mark(struct ibv_qp *qp, struct take_qp *taken, uint64_t ops, struct efadv_qp *setter)
 {
 	struct ibv_qp_ex *ex = (struct ibv_qp_ex *)qp;
 
@@ -547,6 +570,7 @@ void take_qp_mark(struct ibv_qp *qp, struct take_qp *taken, uint64_t ops)
 	ex->wr_complete = wr_complete;
 	ex->wr_abort = wr_abort;
 	ex->wr_set_xrc_srqn = (void (*)(struct ibv_qp_ex *, uint32_t))(void *)taken;
+	replace_setter(qp, setter);
 	__atomic_store_n(&ex->wr_start, take_wr_start, __ATOMIC_RELEASE);
 }
 

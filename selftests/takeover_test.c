@@ -270,6 +270,40 @@ EFA_TEST(kinds_of_cqs)
 	}
 }
 
+/* what a CQ tells the provider was told before; the test has what the readers need from then, too */
+EFA_TEST(cq_that_is_taken_after_its_creation)
+{
+	struct completion completion;
+	bool seen = false;
+	struct endpoint *e;
+	struct buffer *buffer;
+	struct route route;
+	struct work work;
+	struct cq *cq;
+
+	choose(DVQ_DATAPATH_STOCK);
+	need_write();
+	need_unsolicited();
+	cq = cq_new(self, 64, &(struct cq_options){ .kind = CQ_EFA });
+	CHECK(cq->unsolicited);
+	e = new_taken(&(struct endpoint_options){
+		      .send_cq = cq, .flags = EFADV_QP_FLAGS_UNSOLICITED_WRITE_RECV });
+	buffer = buffer_new(e->pd, 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	route = route_new(e, e);
+	work = rdma_work(IBV_WR_RDMA_WRITE_WITH_IMM, &route, 7, buffer, 0, 8, buffer, 32);
+	post_one(e, &work);
+	for (unsigned int i = 0; i < 2; i++) {
+		cq_wait(cq, &completion);
+		completion_expect_success(&completion);
+		CHECK_EQ(completion.unsolicited, completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM);
+		CHECK_EQ(completion.id, completion.unsolicited ? 0 : 7);
+		seen |= completion.unsolicited;
+		if (cq->sgid && completion.unsolicited)
+			CHECK_EQ(completion.sgid_result, -ENOENT);
+	}
+	CHECK(seen);
+}
+
 /* both polls of one CQ in turn */
 EFA_TEST(both_polls)
 {

@@ -198,10 +198,11 @@ static struct ibv_cq *cq(void)
 /* a QP without the extended interface at @handle, as the provider leaves it, on a CQ */
 static struct ibv_qp_ex *set_plain_qp(uint32_t handle, struct ibv_cq *on, enum ibv_qp_state state)
 {
-	struct ibv_qp_ex *ex = calloc(1, sizeof(*ex));
+	struct stock_qp *qp = calloc(1, sizeof(*qp));
 	struct fake_qp *fake = &fake_kernel.qps[handle];
+	struct ibv_qp_ex *ex = &qp->ex;
 
-	REQUIRE(ex);
+	REQUIRE(qp);
 	ex->qp_base = (struct ibv_qp){
 		.context = s.context, .handle = handle, .qp_num = 55 + handle, .state = state,
 		.send_cq = on, .recv_cq = on,
@@ -1016,6 +1017,164 @@ TEST(extended_poll)
 	CHECK_EQ(efadv_wc_read_sgid(efadv_cq_from_ibv_cq_ex(&s.cq.ex), &(union ibv_gid){}), -EOPNOTSUPP);
 	CHECK_EQ(doorbell(&(struct dvq_wq_info){ .db_key = fake_kernel.cqs[1].info.db_key,
 						 .db_offset = fake_kernel.cqs[1].info.db_offset }), 2);
+	end_scene();
+}
+
+static int provider_sgid(struct efadv_cq *efadv_cq, union ibv_gid *sgid)
+{
+	(void)efadv_cq;
+	(void)sgid;
+	return 555;
+}
+
+static bool provider_unsolicited(struct efadv_cq *efadv_cq)
+{
+	(void)efadv_cq;
+	return false;
+}
+
+static int provider_start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	(void)cq;
+	(void)attr;
+	return EINVAL;
+}
+
+/* the CQ of the scene, as a provider makes it that has been asked for all that it can tell */
+static struct stock_cq telling_cq(void)
+{
+	struct stock_cq own = { .ex = s.cq.ex };
+
+	own.ex.start_poll = provider_start_poll;
+	own.efadv.wc_read_sgid = provider_sgid;
+	own.efadv.wc_is_unsolicited = provider_unsolicited;
+	return own;
+}
+
+/* a write with immediate that used no receive, then a message of an unknown AH */
+static void complete_what_only_efa_tells(uint16_t recv_id)
+{
+	const struct dvq_cq_info *info = &fake_kernel.cqs[1].info;
+	uint8_t *entry;
+
+	complete(0, 0, GOT | EFA_CQE_HAS_IMM | EFA_OP_RDMA_WRITE << 4 | EFA_CQE_UNSOLICITED, 55, 100);
+	entry = s.file + info->ring_key + s.received * info->entry_size;
+	complete(recv_id, 0, GOT, 55, 33);
+	memset(entry + 8, 0xff, 2);
+	memset(entry + 16, 0x77, 16);
+}
+
+static uint16_t recv_id(unsigned int n)
+{
+	return (uint16_t)((uint64_t *)(s.file + fake_kernel.qps[1].rq.ring_key))[2 * n + 1];
+}
+
+/* what a CQ tells was said to the provider when it was created; who asked before the take-over has his pointer */
+static void look_at_readers(int release, bool wanted)
+{
+	struct efadv_cq *before, *after;
+	struct stock_cq own;
+	union ibv_gid gid;
+
+	set_scene(release);
+	own = telling_cq();
+	if (!wanted)
+		own.efadv.wc_read_sgid = NULL;
+	if (!wanted && release >= 52)
+		own.efadv.wc_is_unsolicited = NULL;
+	s.qp.ex.qp_base.send_cq = s.qp.ex.qp_base.recv_cq = ibv_cq_ex_to_cq(&own.ex);
+	before = efadv_cq_from_ibv_cq_ex(&own.ex);
+	take();
+	after = efadv_cq_from_ibv_cq_ex(&own.ex);
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+	complete_what_only_efa_tells(recv_id(0));
+	CHECK_EQ(ibv_start_poll(&own.ex, &(struct ibv_poll_cq_attr){}), 0);
+	CHECK_EQ(own.ex.wr_id, 0);
+	CHECK_EQ(efadv_wc_is_unsolicited(after), wanted && release >= 52);
+	CHECK_EQ(efadv_wc_is_unsolicited(before), wanted && release >= 52);
+	CHECK_EQ(efadv_wc_read_sgid(after, &gid), wanted ? -ENOENT : -EOPNOTSUPP);
+	CHECK_EQ(efadv_wc_read_sgid(before, &gid), wanted ? -ENOENT : -EOPNOTSUPP);
+	CHECK_EQ(ibv_next_poll(&own.ex), 0);
+	CHECK_EQ(own.ex.wr_id, 70);
+	CHECK(!efadv_wc_is_unsolicited(after) && !efadv_wc_is_unsolicited(before));
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(&gid, 0, sizeof(gid));
+		CHECK_EQ(efadv_wc_read_sgid(i ? before : after, &gid), wanted ? 0 : -EOPNOTSUPP);
+		CHECK_EQ(gid.raw[15], wanted ? 0x77 : 0);
+	}
+	CHECK_EQ(ibv_next_poll(&own.ex), ENOENT);
+	ibv_end_poll(&own.ex);
+	/* before release 52 the provider's struct ends there */
+	if (release < 52)
+		CHECK(own.efadv.wc_is_unsolicited == provider_unsolicited);
+	/* the provider has made another CQ at this place */
+	own.ex.start_poll = provider_start_poll;
+	if (wanted && release >= 52)
+		CHECK_EQ(efadv_wc_read_sgid(&own.efadv, &gid), -EOPNOTSUPP);
+	end_scene();
+}
+
+TEST(readers_of_a_cq_that_is_taken_later)
+{
+	look_at_readers(65, true);
+	look_at_readers(65, false);
+	look_at_readers(44, true);
+	look_at_readers(44, false);
+}
+
+/* the receive CQ is another one */
+TEST(readers_of_two_cqs_that_are_taken_later)
+{
+	struct ibv_cq_ex other;
+	struct stock_cq own;
+
+	set_scene(65);
+	set_other_cq(&other, 1);
+	fake_kernel.cqs[1].info.qps = 1;
+	own = telling_cq();
+	s.qp.ex.qp_base.send_cq = ibv_cq_ex_to_cq(&other);
+	s.qp.ex.qp_base.recv_cq = ibv_cq_ex_to_cq(&own.ex);
+	take();
+	complete_what_only_efa_tells(0);
+	CHECK_EQ(ibv_start_poll(&own.ex, &(struct ibv_poll_cq_attr){}), 0);
+	CHECK(efadv_wc_is_unsolicited(&own.efadv));
+	ibv_end_poll(&own.ex);
+	fake_kernel.cqs[2].exists = false;
+	end_scene();
+}
+
+static unsigned int provider_hints;
+
+static void provider_set_hints(struct efadv_qp *efadv_qp, uint32_t hints)
+{
+	(void)efadv_qp;
+	(void)hints;
+	provider_hints++;
+}
+
+/* the setter, too */
+TEST(setter_of_a_qp_that_is_taken_later)
+{
+	struct efadv_qp *before;
+	struct stock_qp own = {};
+
+	set_scene(65);
+	own.ex = s.qp.ex;
+	own.ex.wr_start = provider_start;
+	own.efadv.wr_set_processing_hints = provider_set_hints;
+	provider_hints = 0;
+	before = efadv_qp_from_ibv_qp_ex(&own.ex);
+	CHECK(before == &own.efadv);
+	CHECK_EQ(dvq_efa_take_over(&own.ex.qp_base), 0);
+	own.ex.qp_base.state = IBV_QPS_RTS;
+	ibv_wr_start(&own.ex);
+	own.ex.wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(&own.ex);
+	ibv_wr_set_ud_addr(&own.ex, &s.ah, 77, 0x1234);
+	efadv_wr_set_processing_hints(before, EFADV_WR_PROCESSING_HINT_BURST_PPS_SENSITIVE);
+	CHECK_EQ(ibv_wr_complete(&own.ex), 0);
+	CHECK_EQ(wqe(0)[1] & DVQ_EFA_W1_HINTS, (uint64_t)DVQ_EFA_HINT_BURST << DVQ_EFA_W1_CTRL3);
+	CHECK_EQ(provider_hints, 0);
 	end_scene();
 }
 
