@@ -128,17 +128,21 @@ static uint32_t take_backlog(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t
 /*
  * Up to @n completions that somebody waits for. 0 only if there is no entry left, or a
  * whole ring of them was nobody's: a device that goes on for ever does not keep us here.
+ * @emptied: no entry is left; there may be fewer than @n otherwise, too.
  */
-static inline uint32_t next(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t n)
+static inline uint32_t next(struct take_cq *cq, struct dvq_efa_wc *wc, uint32_t n, bool *emptied)
 {
 	uint32_t all = entries(&cq->ring) * cq->ring.sub_cqs + cq->backlog_count;
 	uint32_t taken, good, left;
 
 	do {
-		if (dvq_unlikely(cq->backlog_count))
+		if (dvq_unlikely(cq->backlog_count)) {
 			taken = good = take_backlog(cq, wc, n);
-		else
+			*emptied = false;
+		} else {
 			taken = take(cq, wc, n, &good);
+			*emptied = taken < n;
+		}
 		left = 0;
 		for (uint32_t i = 0; i < good; i++) {
 			if (dvq_unlikely(!resolve(cq, &wc[i]))) {
@@ -249,6 +253,7 @@ int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct dvq_efa_wc batch[BATCH];
 	uint32_t found, most, was;
+	bool emptied;
 	int polled = 0;
 
 	if (dvq_unlikely(!cq->ring.ring))
@@ -257,10 +262,11 @@ int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc)
 	check_rows(cq);
 	while (polled < n) {
 		most = n - polled < BATCH ? (uint32_t)(n - polled) : BATCH;
-		found = next(cq, batch, most);
+		found = next(cq, batch, most, &emptied);
 		for (uint32_t i = 0; i < found; i++)
 			fill_wc(&wc[polled++], &batch[i]);
-		if (!found || (found < most && !cq->backlog_count))
+		/* to a program that then waits for an event, fewer than it asked for say that all is polled */
+		if (!found || emptied)
 			break;
 	}
 	ring_doorbell(cq);
@@ -272,7 +278,9 @@ int take_poll_cq(struct take_cq *cq, int n, struct ibv_wc *wc)
 
 static inline int step(struct ibv_cq_ex *ex, struct take_cq *cq)
 {
-	if (!next(cq, &cq->current, 1))
+	bool emptied;
+
+	if (!next(cq, &cq->current, 1, &emptied))
 		return ENOENT;
 	ex->wr_id = cq->current.wr_id;
 	ex->status = dvq_efa_wc_status(&cq->current);

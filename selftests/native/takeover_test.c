@@ -1640,6 +1640,43 @@ TEST(backlog_that_is_never_empty)
 	end_scene();
 }
 
+/* Fewer than were asked for: the CQ is empty. So a program arms, polls until then and sleeps. */
+TEST(poll_that_returns_fewer_leaves_nothing)
+{
+	struct ibv_wc wc[40];
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 50; i++)
+		CHECK_EQ(send_one(i), 0);
+	/* among them one that nobody waits for */
+	complete(id_of(0), 0, SENT, 56, 0);
+	for (unsigned int i = 0; i < 17; i++)
+		complete(id_of(i), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 16, wc), 16);
+	CHECK_EQ(ibv_poll_cq(cq(), 16, wc), 1);
+	/* a whole batch of them, before and after others */
+	complete(id_of(17), 0, SENT, 55, 0);
+	for (unsigned int i = 0; i < 40; i++)
+		complete(id_of(0), 0, SENT, 56, 0);
+	complete(id_of(18), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 40, wc), 2);
+	/* some that were set aside, some on the ring */
+	complete(id_of(19), 0, SENT, 55, 0);
+	fake_kernel.qps[1].info.resets++;
+	changes()->qps++;
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(take_cq_of(cq())->backlog_count, 1);
+	forget_resets();
+	for (unsigned int i = 20; i < 22; i++)
+		complete(id_of(i), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 16, wc), 3);
+	CHECK_EQ(wc[0].wr_id, 19);
+	CHECK_EQ(wc[2].wr_id, 21);
+	CHECK_EQ(ibv_poll_cq(cq(), 16, wc), 0);
+	end_scene();
+}
+
 /* the kernel cannot tell now whether there was one */
 TEST(reset_that_is_not_told)
 {
