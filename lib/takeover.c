@@ -954,6 +954,7 @@ static int fill_qp(struct take_qp *taken, uint16_t flags)
 	return ret ? ret : fill_receives(&object, taken, &rq);
 }
 
+/* What is on the CQ of the number is an earlier QP's; of an unsolicited write nothing else tells that. */
 static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 {
 	const uint32_t was = take_enter(&cq->gate);
@@ -969,7 +970,9 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 	    (row->qp_num == taken->info.qp_num || is_gone(cq->context, row->qp->info.uid)))
 		memset(row, 0, sizeof(*row));
 	if (row->qp && row->qp != taken) {
-		ret = EBUSY;
+		ret = dvq_refuse(EBUSY, "two QPs with the same low bits of their number");
+	} else if (take_cq_forget(cq, taken, recv)) {
+		ret = dvq_refuse(ENOMEM, "no memory");
 	} else {
 		row->qp = taken;
 		row->qp_num = taken->info.qp_num;
@@ -980,7 +983,7 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 			row->send = &taken->sends;
 	}
 	take_leave(&cq->gate, was);
-	return ret ? dvq_refuse(ret, "two QPs with the same low bits of their number") : 0;
+	return ret;
 }
 
 static int attach(struct take_qp *taken, const struct pair *pair)

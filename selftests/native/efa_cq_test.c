@@ -564,6 +564,71 @@ TEST(f08_recycled_number_on_the_receive_side)
 	rings_free(r);
 }
 
+static void unsolicited_for(struct rings *r, uint32_t sub_cq, uint16_t qp_num, uint32_t imm)
+{
+	struct efa_cqe_rx_ex cqe = {
+		.rx = { .common = { .qp_num = qp_num,
+				    .flags = EFA_CQE_QTYPE_RECV << 1 | EFA_OP_RDMA_WRITE << 4 |
+					     EFA_CQE_HAS_IMM | EFA_CQE_UNSOLICITED },
+			.imm = imm } };
+
+	rings_cqe(r, sub_cq, &cqe, r->cq_info.entry_size);
+}
+
+static void next_qp(struct rings *r)
+{
+	r->qp.generation++;
+	CHECK_EQ(dvq_efa_rq_fill(&r->rq, &r->qp, &r->rq_info, (uintptr_t)r->rq_ring,
+				 (uintptr_t)&r->rq_db), 0);
+	CHECK_EQ(dvq_efa_rq_set_pool(&r->rq, r->rq_ids), 0);
+}
+
+/* One that used no receive has no generation: it must be off the ring before the number is another QP's. */
+TEST(f08_recycled_number_and_a_write_that_used_no_receive)
+{
+	struct rings *r = rings_new();
+
+	r->cq_info.sub_cqs = 2;
+	rings_open(r);
+	/* nearly a lap, so that what is looked for goes on at the start of the ring */
+	for (uint32_t round = 0; round < 40; round++) {
+		const uint32_t sub_cq = round % 2;
+
+		unsolicited_for(r, sub_cq, RINGS_QP_NUM, round);
+		CHECK_EQ(rings_poll(r, wc, 8), 1);
+		CHECK_EQ(wc[0].imm, round);
+		for (uint32_t i = 0; i < 3; i++)
+			rings_send_done(r, sub_cq, RINGS_QP_NUM + 1, 0, 0);
+		unsolicited_for(r, sub_cq, RINGS_QP_NUM, 99);
+		CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+		next_qp(r);
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), DVQ_EFA_EBUSY);
+		/* its sends are told apart, and so is another number */
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, &r->sq, NULL), 0);
+		CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+		r->rq.qp_num++;
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), 0);
+		CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM + 1), 0);
+		r->rq.qp_num--;
+		CHECK_EQ(rings_poll(r, wc, 8), 0);
+		CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), 0);
+	}
+	/* a CQ that is full of others, also where their flag means nothing; and one without memory here */
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+	for (uint32_t i = 0; i < 16; i++) {
+		struct efa_cqe_common cqe = { .qp_num = RINGS_QP_NUM,
+					      .flags = EFA_CQE_QTYPE_SEND << 1 | EFA_CQE_UNSOLICITED };
+
+		rings_cqe(r, 0, &cqe, sizeof(cqe));
+		unsolicited_for(r, 1, RINGS_QP_NUM + 1, 0);
+	}
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), 0);
+	CHECK_EQ(dvq_efa_cq_detach(&r->cq, RINGS_QP_NUM), 0);
+	r->cq.ring = 0;
+	CHECK_EQ(dvq_efa_cq_attach(&r->cq, NULL, &r->rq), 0);
+	rings_free(r);
+}
+
 TEST(f09_qp_numbers_above_the_table)
 {
 	struct rings *r = rings_new();

@@ -775,6 +775,64 @@ TEST(number_of_a_qp_that_is_being_destroyed)
 	end_scene();
 }
 
+static void unsolicited_write(void)
+{
+	complete(0, 0, GOT | EFA_CQE_HAS_IMM | EFA_OP_RDMA_WRITE << 4 | EFA_CQE_UNSOLICITED, 55, 100);
+}
+
+/* What used no receive has no generation: on the ring or set aside, it is not the next QP's of that number. */
+TEST(f08_unsolicited_write_to_a_qp_that_is_gone)
+{
+	struct ibv_qp_ex *again;
+	struct ibv_wc wc[8];
+
+	for (int aside = 0; aside < 2; aside++) {
+		set_scene(65);
+		take();
+		CHECK_EQ(send_one(1), 0);
+		unsolicited_write();
+		if (aside) {
+			take_cq_forget(take_cq_of(cq()), take_qp_of(&s.qp.ex.qp_base), false);
+			CHECK_EQ(take_cq_of(cq())->backlog_count, 1);
+		}
+		fake_kernel.qps[1].exists = false;
+		changes()->qps++;
+		again = set_plain_qp(2, cq(), IBV_QPS_RESET);
+		again->qp_base.qp_num = fake_kernel.qps[2].info.qp_num = 55;
+		CHECK_EQ(dvq_efa_take_over(&again->qp_base), 0);
+		CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+		/* its own */
+		unsolicited_write();
+		CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
+		CHECK_EQ(wc[0].byte_len, 100);
+		drop_plain_qp(again);
+		end_scene();
+	}
+}
+
+/* a QP that is new on the CQ takes nothing from those that are there */
+TEST(completions_that_wait_while_a_qp_is_created)
+{
+	struct ibv_qp_ex *another;
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	CHECK_EQ(send_one(1), 0);
+	CHECK_EQ(send_one(2), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	unsolicited_write();
+	another = set_plain_qp(2, cq(), IBV_QPS_RESET);
+	CHECK_EQ(dvq_efa_take_over(&another->qp_base), 0);
+	complete(id_of(1), 0, SENT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 3);
+	CHECK_EQ(wc[0].wr_id, 1);
+	CHECK_EQ(wc[1].byte_len, 100);
+	CHECK_EQ(wc[2].wr_id, 2);
+	drop_plain_qp(another);
+	end_scene();
+}
+
 /* gone, and the kernel had no memory to tell when it was looked for; another QP has its low bits */
 TEST(number_that_shares_a_row_with_one_that_is_gone)
 {

@@ -10,7 +10,8 @@
  * Whose a completion is, a table says that the caller keeps with dvq_efa_cq_attach() and
  * dvq_efa_cq_detach(). An entry whose QP is not there, whose id has another generation,
  * or whose id is not out, belongs to a queue that is gone: it is taken off the ring,
- * counted in @stale and not reported.
+ * counted in @stale and not reported. An unsolicited write has no id: while one to its
+ * number waits, no QP is attached.
  *
  * One thread polls, attaches and detaches at a time.
  */
@@ -151,6 +152,17 @@ DVQ_STATIC_ASSERT(sizeof(struct dvq_efa_wc) == 48, "layout");
 #define DVQ_EFA_C0_RECV_KEY	(DVQ_EFA_C0_SEND_KEY |					\
 				 (uint64_t)(EFA_CQE_OP | EFA_CQE_UNSOLICITED) << DVQ_EFA_C0_FLAGS)
 
+#define DVQ_EFA_CQE_FLAGS	offsetof(struct efa_cqe_common, flags)
+#define DVQ_EFA_CQE_QPN		offsetof(struct efa_cqe_common, qp_num)
+
+/* it is of the lap whose entries have @phase */
+DVQ_INLINE bool dvq_efa_cqe_is_new(uint64_t entry, uint32_t phase)
+{
+	const uint32_t flags = dvq_load_phase(entry + DVQ_EFA_CQE_FLAGS);
+
+	return phase ? flags & EFA_CQE_PHASE : !(flags & EFA_CQE_PHASE);
+}
+
 /* ---- the table of QPs --------------------------------------------------------------- */
 
 DVQ_INLINE struct dvq_efa_cq_qp *dvq_efa_cq_row(uint64_t qps, uint64_t qp_mask, uint64_t qp_num)
@@ -189,13 +201,42 @@ DVQ_INLINE int dvq_efa_cq_set_qps(struct dvq_efa_cq *cq, struct dvq_efa_cq_qp *q
 	return 0;
 }
 
+/* a write with immediate to the QP that used no receive, and so has no id, waits to be polled */
+DVQ_APART bool dvq_efa_cq_has_unsolicited(const struct dvq_efa_cq *cq, uint32_t qp_num)
+{
+	const uint32_t sign = EFA_CQE_QTYPE_RECV << 1 | EFA_CQE_UNSOLICITED;
+
+	for (uint32_t i = 0; i < cq->sub_cqs; i++) {
+		const uint64_t start = cq->ring + (uint64_t)i * cq->bytes;
+		uint32_t at = cq->sub[i].next & (cq->bytes - 1), phase = cq->sub[i].phase;
+		uint32_t flags;
+
+		for (uint32_t left = cq->bytes; left; left -= cq->entry_size) {
+			if (!dvq_efa_cqe_is_new(start + at, phase))
+				break;
+			dvq_dma_read();
+			flags = dvq_load8(start + at + DVQ_EFA_CQE_FLAGS);
+			if ((flags & (EFA_CQE_QTYPE | EFA_CQE_UNSOLICITED)) == sign &&
+			    dvq_load16(start + at + DVQ_EFA_CQE_QPN) == qp_num)
+				return true;
+			at += cq->entry_size;
+			if (at == cq->bytes) {
+				at = 0;
+				phase ^= EFA_CQE_PHASE;
+			}
+		}
+	}
+	return false;
+}
+
 /*
  * Completions of a QP are reported from now on: @sq's sends, @rq's receives. Either may
  * be NULL, and each must stay where it is, and with the pool that it has, until
- * dvq_efa_cq_detach().
+ * dvq_efa_cq_detach(). Attach a QP before it can receive.
  *
  * Return: 0; EINVAL without a table or a queue, or if the two are not of one QP; EEXIST
- * if the row is taken.
+ * if the row is taken; EBUSY if an unsolicited completion of an earlier QP of the number is
+ * still on a ring: it has no generation, so poll until it is gone.
  */
 DVQ_INLINE int dvq_efa_cq_attach(struct dvq_efa_cq *cq, struct dvq_efa_sq *sq,
 				 struct dvq_efa_rq *rq)
@@ -209,6 +250,8 @@ DVQ_INLINE int dvq_efa_cq_attach(struct dvq_efa_cq *cq, struct dvq_efa_sq *sq,
 	row = dvq_efa_cq_row(cq->qps, cq->qp_mask, qp_num);
 	if (row->send_key != DVQ_EFA_NO_QP)
 		return DVQ_EFA_EEXIST;
+	if (rq && cq->ring && dvq_efa_cq_has_unsolicited(cq, qp_num))
+		return DVQ_EFA_EBUSY;
 	row->send = sq ? (uint64_t)(uintptr_t)&sq->ids : 0;
 	row->recv = rq ? (uint64_t)(uintptr_t)&rq->ids : 0;
 	row->send_key = (uint64_t)qp_num << DVQ_EFA_C0_QPN | DVQ_EFA_C0_SEND;
@@ -237,9 +280,6 @@ DVQ_INLINE int dvq_efa_cq_detach(struct dvq_efa_cq *cq, uint32_t qp_num)
 }
 
 /* ---- one entry ---------------------------------------------------------------------- */
-
-#define DVQ_EFA_CQE_FLAGS	offsetof(struct efa_cqe_common, flags)
-#define DVQ_EFA_CQE_QPN		offsetof(struct efa_cqe_common, qp_num)
 
 /* 16-bit id, or all of it: bits 31:16 are at byte 6, 63:32 at byte 8 */
 DVQ_INLINE uint64_t dvq_efa_cqe_id(uint64_t entry, bool wide)
@@ -375,14 +415,6 @@ DVQ_INLINE bool dvq_efa_cqe_take(uint64_t qps, uint64_t row_mask, uint64_t entry
 }
 
 /* ---- polling ------------------------------------------------------------------------ */
-
-/* it is of the lap whose entries have @phase */
-DVQ_INLINE bool dvq_efa_cqe_is_new(uint64_t entry, uint32_t phase)
-{
-	const uint32_t flags = dvq_load_phase(entry + DVQ_EFA_CQE_FLAGS);
-
-	return phase ? flags & EFA_CQE_PHASE : !(flags & EFA_CQE_PHASE);
-}
 
 /* new entries from @entry on, up to @end; where the run ends; @phase is a constant */
 DVQ_INLINE uint64_t dvq_efa_cq_run_of(uint64_t entry, uint64_t end, uint32_t size, uint32_t phase)
