@@ -436,7 +436,8 @@ DVQ_API struct ibv_cq_ex *efadv_create_cq(struct ibv_context *ibvctx,
 	if (!take)
 		return cq;
 	ret = dvq_takeover_cq(ibv_cq_ex_to_cq(cq), wc_flags);
-	if (!ret || (wc_flags == attr.wc_flags && !dvq_takeover_is_forced(ibvctx)))
+	/* as the provider made it, it may tell more than was asked for, but not less */
+	if (!ret || (!(wc_flags & ~attr.wc_flags) && !dvq_takeover_is_forced(ibvctx)))
 		return cq;
 	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
 	return fail(ret);

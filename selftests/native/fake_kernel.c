@@ -277,6 +277,22 @@ int __wrap_ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 	return 0;
 }
 
+int __wrap_ibv_destroy_cq(struct ibv_cq *cq);
+int __wrap_ibv_destroy_cq(struct ibv_cq *cq)
+{
+	fake_kernel.destroyed++;
+	free(cq);
+	return 0;
+}
+
+int __wrap_ibv_destroy_qp(struct ibv_qp *qp);
+int __wrap_ibv_destroy_qp(struct ibv_qp *qp)
+{
+	fake_kernel.destroyed++;
+	free(qp);
+	return 0;
+}
+
 /* ---- a device and its objects ------------------------------------------------------ */
 
 static struct dvq_wq_info wq(uint8_t kind, uint32_t entry_size, uint32_t entries, uint64_t key)

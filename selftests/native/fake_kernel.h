@@ -2,7 +2,7 @@
 /*
  * A kernel for the library's tests: it answers the uverbs ioctls of one device from
  * records that the test fills, and its file can be mapped at any key. Tests are linked
- * so that the library's ioctl() and ibv_query_device() come here.
+ * so that the library's ioctl() and what it calls of the verbs come here.
  */
 #ifndef SELFTESTS_FAKE_KERNEL_H
 #define SELFTESTS_FAKE_KERNEL_H
@@ -58,6 +58,7 @@ struct fake_kernel {
 	unsigned int failures;	/* and so many times only; 0: always */
 	unsigned int calls;
 	unsigned int held;	/* calls about a QP or CQ by handle: nobody could have destroyed it meanwhile */
+	unsigned int destroyed;	/* QPs and CQs that the library destroyed; each is one piece of memory */
 	void (*hook)(void);	/* every call comes by here, before anything else; NULL: not */
 	/* the last call as it came */
 	uint16_t object, method;

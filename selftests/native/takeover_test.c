@@ -743,6 +743,47 @@ TEST(create_qp_ex_on_a_cq_that_is_ours)
 	end_scene();
 }
 
+/* what the provider is asked for, and what becomes of the CQ if it cannot be taken over */
+static struct ibv_cq_ex *create_cq_that_is_not_taken(uint64_t wc_flags, uint64_t stock_flags)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
+	struct efadv_cq_init_attr efa = { .wc_flags = wc_flags };
+	struct ibv_cq_ex *ex;
+
+	/* there is no CQ at the handle that the provider gives it */
+	errno = 0;
+	ex = efadv_create_cq(s.context, &attr, &efa, sizeof(efa));
+	CHECK_EQ(((const struct efadv_cq_init_attr *)s.stock->input)->wc_flags, stock_flags);
+	if (ex)
+		CHECK(!dvq_takeover_has_cq(ibv_cq_ex_to_cq(ex)));
+	else
+		CHECK_EQ(errno, ENOENT);
+	return ex;
+}
+
+/* It goes on with the provider, unless that was not told all of what is wanted, or take-over was. */
+TEST(create_cq_that_cannot_be_taken)
+{
+	struct ibv_cq_ex *ex;
+
+	set_scene(44);
+	fake_kernel.abi.device_caps = DVQ_EFA_DEVICE_CQ_WITH_SGID;
+	/* entries of the whole length are had for a flag */
+	for (uint64_t wc_flags = 0; wc_flags <= EFADV_WC_EX_WITH_SGID; wc_flags++) {
+		ex = create_cq_that_is_not_taken(wc_flags, EFADV_WC_EX_WITH_SGID);
+		CHECK(ex);
+		free(ex);
+	}
+	CHECK_EQ(fake_kernel.destroyed, 0);
+	fake_kernel.abi.device_caps |= DVQ_EFA_DEVICE_UNSOLICITED;
+	CHECK(!create_cq_that_is_not_taken(EFADV_WC_EX_WITH_IS_UNSOLICITED, EFADV_WC_EX_WITH_SGID));
+	CHECK_EQ(fake_kernel.destroyed, 1);
+	CHECK_EQ(dvq_efa_set_datapath(s.context, DVQ_DATAPATH_TAKE_OVER), 0);
+	CHECK(!create_cq_that_is_not_taken(0, EFADV_WC_EX_WITH_SGID));
+	CHECK_EQ(fake_kernel.destroyed, 2);
+	end_scene();
+}
+
 /* The device gives the number of a QP away before the call returns that destroys it. */
 TEST(number_of_a_qp_that_is_being_destroyed)
 {
