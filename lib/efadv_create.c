@@ -111,11 +111,20 @@ static uint32_t caps_of(struct ibv_context *context)
 	return efadv_query_device(context, &attr, sizeof(attr)) ? 0 : attr.device_caps;
 }
 
-/* a queue that could not be taken over is no use to who asked for it */
-static void *undo_qp(struct ibv_qp *qp, int error)
+/*
+ * A new QP, which is to be taken over or not: if not, it must be nevertheless where another thread has taken a
+ * CQ of it meanwhile. One that cannot be is no use to who asked for it.
+ */
+static struct ibv_qp *take_or_undo(struct ibv_qp *qp, uint64_t ops,
+				   const struct efadv_qp_init_attr *attr, bool take)
 {
+	const int ret = dvq_takeover_qp(qp, ops, attr, take ? DVQ_TAKEOVER_MUST :
+					DVQ_TAKEOVER_IF_CQ_IS);
+
+	if (!ret)
+		return qp;
 	ibv_destroy_qp(qp);
-	return fail(error);
+	return fail(ret);
 }
 
 /* ---- queue pairs ------------------------------------------------------------------- */
@@ -152,14 +161,10 @@ DVQ_API struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *ibvpd, struct ibv_q
 	if (ret && (must || dvq_takeover_is_forced(ibvpd->context)))
 		return fail(ret);
 	qp = stock->create_driver_qp(ibvpd, &copy, driver_qp_type);
-	if (!qp)
-		return NULL;
-	if (take && !ret) {
-		ret = dvq_takeover_qp(qp, 0, NULL, DVQ_TAKEOVER_MUST);
-		if (ret)
-			return undo_qp(qp, ret);
-	}
-	attr->cap = copy.cap;
+	if (qp)
+		qp = take_or_undo(qp, 0, NULL, take && !ret);
+	if (qp)
+		attr->cap = copy.cap;
 	return qp;
 }
 
@@ -209,14 +214,20 @@ static int find_beyond(struct ibv_context *context, const struct dvq_stock *stoc
 	return 0;
 }
 
-/* By the stock library, without what is @beyond it. What was asked for is in @attr_ex afterwards. */
+/*
+ * By the stock library, without what is @beyond it, and taken over if @take. What was asked for is in
+ * @attr_ex afterwards.
+ */
 static struct ibv_qp *create_qp(struct ibv_context *context, const struct dvq_stock *stock,
 				struct ibv_qp_init_attr_ex *attr_ex,
-				struct efadv_qp_init_attr attr, const struct beyond *beyond)
+				const struct efadv_qp_init_attr *asked_attr,
+				const struct beyond *beyond, bool take)
 {
+	struct efadv_qp_init_attr attr = *asked_attr;
 	const uint32_t recv_sge = attr_ex->cap.max_recv_sge;
 	const struct ibv_qp_cap asked = attr_ex->cap;
 	struct ibv_qp *qp;
+	uint64_t ops = 0;
 
 	if (!fix_recv_cap(&attr_ex->cap)) {
 		attr_ex->cap = asked;
@@ -228,9 +239,13 @@ static struct ibv_qp *create_qp(struct ibv_context *context, const struct dvq_st
 	qp = stock->create_qp_ex(context, attr_ex, &attr, attr.wr_flags ? sizeof(attr) :
 				 END_OF(struct efadv_qp_init_attr, reserved));
 	attr_ex->send_ops_flags |= beyond->ops;
-	if (!qp)
+	if (!qp) {
 		attr_ex->cap.max_recv_sge = recv_sge;
-	return qp;
+		return NULL;
+	}
+	if (attr_ex->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		ops = attr_ex->send_ops_flags;
+	return take_or_undo(qp, ops, asked_attr, take);
 }
 
 /* The same, and the library carries the queues. */
@@ -240,8 +255,6 @@ static struct ibv_qp *create_qp_and_take(struct ibv_context *context, const stru
 {
 	const struct beyond none = {};
 	struct beyond beyond;
-	struct ibv_qp *qp;
-	uint64_t ops = 0;
 	int ret;
 
 	if (!attr_ex->send_cq || !attr_ex->recv_cq)
@@ -254,15 +267,9 @@ static struct ibv_qp *create_qp_and_take(struct ibv_context *context, const stru
 		if (beyond.ops || beyond.wr_flags || dvq_takeover_is_forced(context) ||
 		    must_take(attr_ex->send_cq, attr_ex->recv_cq))
 			return fail(ret);
-		return create_qp(context, stock, attr_ex, *attr, &none);
+		return create_qp(context, stock, attr_ex, attr, &none, false);
 	}
-	qp = create_qp(context, stock, attr_ex, *attr, &beyond);
-	if (!qp)
-		return NULL;
-	if (attr_ex->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
-		ops = attr_ex->send_ops_flags;
-	ret = dvq_takeover_qp(qp, ops, attr, DVQ_TAKEOVER_MUST);
-	return ret ? undo_qp(qp, ret) : qp;
+	return create_qp(context, stock, attr_ex, attr, &beyond, true);
 }
 
 DVQ_API struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ibvctx,
@@ -290,7 +297,7 @@ DVQ_API struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ibvctx,
 		return too_old(stock, lacks ? lacks : "efadv_create_qp_ex()");
 	if (take)
 		return create_qp_and_take(ibvctx, stock, attr_ex, &attr);
-	return create_qp(ibvctx, stock, attr_ex, attr, &none);
+	return create_qp(ibvctx, stock, attr_ex, &attr, &none, false);
 }
 
 static void ignore_hints(struct efadv_qp *efadv_qp, uint32_t hints)

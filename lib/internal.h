@@ -237,7 +237,8 @@ int dvq_takeover_cqs(struct ibv_cq *send_cq, struct ibv_cq *recv_cq);
 bool dvq_takeover_has_cq(const struct ibv_cq *cq);
 
 enum dvq_takeover_need {
-	DVQ_TAKEOVER_IF_WANTED,	/* or a CQ of it is taken: then it must be */
+	DVQ_TAKEOVER_IF_CQ_IS,	/* a CQ of it is taken: then it must be */
+	DVQ_TAKEOVER_IF_WANTED,	/* or a CQ of it is taken */
 	DVQ_TAKEOVER_MUST,
 };
 

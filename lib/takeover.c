@@ -1078,6 +1078,18 @@ static int take_qp_locked(struct ibv_qp *qp, const struct newcomer *newcomer, ui
 	return 0;
 }
 
+/*
+ * With the lock: whoever is taking a CQ over is done, or will hear of the QP from the kernel and leave
+ * the CQ alone.
+ */
+static bool is_needed(const struct ibv_qp *qp, enum dvq_takeover_need need)
+{
+	if (need == DVQ_TAKEOVER_MUST || take_cq_of(qp->send_cq) || take_cq_of(qp->recv_cq))
+		return true;
+	return need == DVQ_TAKEOVER_IF_WANTED &&
+	       chosen_locked(qp->context) == DVQ_DATAPATH_TAKE_OVER;
+}
+
 int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_attr *attr,
 		    enum dvq_takeover_need need)
 {
@@ -1090,12 +1102,9 @@ int dvq_takeover_qp(struct ibv_qp *qp, uint64_t ops, const struct efadv_qp_init_
 	/* a QP that is gone may have had this one's number, or its place in a table */
 	dvq_takeover_reap(true);
 	enter();
-	if (need == DVQ_TAKEOVER_IF_WANTED && !take_cq_of(qp->send_cq) &&
-	    !take_cq_of(qp->recv_cq) && chosen_locked(qp->context) != DVQ_DATAPATH_TAKE_OVER)
-		goto out;
-	ret = take_qp_locked(qp, &newcomer, ops, attr ? attr->flags : 0,
-			     attr && attr->wr_flags & EFADV_WR_EX_WITH_PROCESSING_HINTS);
-out:
+	if (is_needed(qp, need))
+		ret = take_qp_locked(qp, &newcomer, ops, attr ? attr->flags : 0,
+				     attr && attr->wr_flags & EFADV_WR_EX_WITH_PROCESSING_HINTS);
 	leave();
 	return ret;
 }

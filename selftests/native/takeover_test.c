@@ -743,6 +743,81 @@ TEST(create_qp_ex_on_a_cq_that_is_ours)
 	end_scene();
 }
 
+static struct ibv_qp *create_driver_qp_on(struct ibv_cq_ex *send_cq, struct ibv_cq_ex *recv_cq)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = ibv_cq_ex_to_cq(send_cq), .recv_cq = ibv_cq_ex_to_cq(recv_cq),
+		.qp_type = IBV_QPT_DRIVER, .cap = { .max_send_wr = 8, .max_recv_wr = 8 },
+	};
+
+	return efadv_create_driver_qp(&s.pd, &attr, EFADV_QP_DRIVER_TYPE_SRD);
+}
+
+/* another thread takes the CQ over, before it and the kernel know of the QP */
+static void take_meanwhile(void)
+{
+	take();
+	/* this one is another QP of the CQ */
+	fake_kernel.qps[1].info.uid++;
+	changes()->qps++;
+}
+
+static void take_meanwhile_and_fail(void)
+{
+	take_meanwhile();
+	fake_kernel.qps[1].error = ENOMEM;
+}
+
+/* what the provider posts to and the library polls never completes: it is taken, too, or not created */
+static void create_while_the_cq_is_taken(struct ibv_qp *(*create)(struct ibv_cq_ex *, struct ibv_cq_ex *))
+{
+	struct ibv_qp *qp;
+
+	set_scene(65);
+	qp = create(&s.cq.ex, &s.cq.ex);
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 0);
+	free(qp);
+	s.stock->hook = take_meanwhile;
+	qp = create(&s.cq.ex, &s.cq.ex);
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
+	CHECK_EQ(fake_kernel.destroyed, 0);
+	free(qp);
+	end_scene();
+
+	set_scene(65);
+	s.stock->hook = take_meanwhile_and_fail;
+	errno = 0;
+	CHECK(!create(&s.cq.ex, &s.cq.ex) && errno == ENOMEM);
+	CHECK_EQ(fake_kernel.destroyed, 1);
+	end_scene();
+}
+
+TEST(create_qp_while_another_thread_takes_its_cq)
+{
+	create_while_the_cq_is_taken(create_qp_on);
+	create_while_the_cq_is_taken(create_driver_qp_on);
+}
+
+/* of the in-tree driver nothing is taken, whatever was chosen */
+TEST(create_qp_of_the_in_tree_driver)
+{
+	struct ibv_qp *qp;
+
+	setenv("DVQ_DATAPATH", "take-over", 1);
+	set_scene(65);
+	fake_kernel.driver = FAKE_IN_TREE;
+	for (unsigned int i = 0; i < 2; i++) {
+		qp = i ? create_driver_qp_on(&s.cq.ex, &s.cq.ex) : create_qp_on(&s.cq.ex, &s.cq.ex);
+		CHECK(qp);
+		CHECK_EQ(fake_kernel.destroyed, 0);
+		free(qp);
+	}
+	unsetenv("DVQ_DATAPATH");
+	end_scene();
+}
+
 /* what the provider is asked for, and what becomes of the CQ if it cannot be taken over */
 static struct ibv_cq_ex *create_cq_that_is_not_taken(uint64_t wc_flags, uint64_t stock_flags)
 {

@@ -66,7 +66,12 @@ struct ibv_qp *efadv_create_driver_qp(struct ibv_pd *pd, struct ibv_qp_init_attr
 	if (stock_log.error)
 		return free(qp), failed();
 	attr->cap.max_send_wr = 256;
+	if (stock_log.hook)
+		stock_log.hook();
 	qp->ex.qp_base.context = pd->context;
+	qp->ex.qp_base.handle = 1;
+	qp->ex.qp_base.send_cq = attr->send_cq;
+	qp->ex.qp_base.recv_cq = attr->recv_cq;
 	return &qp->ex.qp_base;
 }
 
@@ -80,6 +85,8 @@ struct ibv_qp *efadv_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_at
 	if (stock_log.error)
 		return free(qp), failed();
 	stock_log.ops = attr->send_ops_flags;
+	if (stock_log.hook)
+		stock_log.hook();
 	qp->ex.qp_base.context = ctx;
 	qp->ex.qp_base.handle = 1;
 	qp->ex.qp_base.send_cq = attr->send_cq;

@@ -15,6 +15,7 @@ struct stock_log {
 	struct ibv_qp_cap cap;
 	uint64_t ops;			/* send_ops_flags */
 	int error;			/* creation fails with it */
+	void (*hook)(void);		/* called while a QP is created; NULL: not */
 };
 
 /* objects as a provider makes them: the public part and what it points out from there */
