@@ -128,7 +128,7 @@ static void poll(uint8_t how)
 
 	p.busy = how & 0x20;
 	p.polling = true;
-	p.looks = 4 * (entries() + n) * (p.cq.sub_cqs + 1) + 64;
+	p.looks = 4 * (entries() * p.cq.sub_cqs + n) * (p.cq.sub_cqs + 1) + 64;
 	got = poll_cq(wc, n);
 	p.polling = false;
 	FUZZ_CHECK(got <= n);

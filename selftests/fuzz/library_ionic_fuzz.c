@@ -115,7 +115,8 @@ static void poll(uint8_t how)
 
 	p.busy = how & 0x20;
 	p.polling = true;
-	p.looks = 4 * (entries + n) + 64;
+	/* each entry and report twice, and as many once more where a queue has failed */
+	p.looks = 8 * (entries + n) + 64;
 	got = poll_cq(wc, n);
 	p.polling = false;
 	FUZZ_CHECK(got <= n);

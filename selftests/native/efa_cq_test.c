@@ -564,6 +564,25 @@ TEST(f08_recycled_number_on_the_receive_side)
 	rings_free(r);
 }
 
+/* one ring full of what is nobody's does not hide what waits on another */
+TEST(f23_stale_on_one_sub_cq_and_valid_on_another)
+{
+	for (uint32_t sub_cq = 0; sub_cq < 3; sub_cq++) {
+		struct rings *r = rings_new();
+
+		r->cq_info.sub_cqs = 3;
+		rings_open(r);
+		CHECK_EQ(rings_post(r, 7), 0);
+		for (uint32_t i = 0; i < 3 * 16; i++)
+			if (i / 16 != sub_cq)
+				rings_send_done(r, i / 16, RINGS_QP_NUM + 1, 0, 0);
+		rings_send_done(r, sub_cq, RINGS_QP_NUM, rings_wqe_id(r, 0), 0);
+		CHECK_EQ(rings_poll(r, wc, 8), 1);
+		CHECK_EQ(wc[0].wr_id, 7);
+		rings_free(r);
+	}
+}
+
 static void unsolicited_for(struct rings *r, uint32_t sub_cq, uint16_t qp_num, uint32_t imm)
 {
 	struct efa_cqe_rx_ex cqe = {

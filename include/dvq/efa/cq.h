@@ -531,7 +531,7 @@ DVQ_INLINE uint32_t dvq_efa_cq_poll_sized(struct dvq_efa_cq *cq, uint32_t size,
 			cq->stale += taken - good;
 		dvq_efa_cq_ring(cq, 0);
 		dropped += taken;
-	} while (!good && dropped * size < cq->bytes);
+	} while (!good && (uint64_t)dropped * size < (uint64_t)cq->bytes * cq->sub_cqs);
 	return good;
 }
 
@@ -544,8 +544,8 @@ DVQ_INLINE uint32_t dvq_efa_cq_poll_sized(struct dvq_efa_cq *cq, uint32_t size,
  * Entries that belong to nobody are passed over. Room goes back to the queues and ids
  * to their pools; the consumer doorbell, if there is one, is rung.
  *
- * Return: how many there are in @wc; 0 only when no new entry is left on the ring (or a
- * whole ring's worth of stale ones was dropped).
+ * Return: how many there are in @wc; 0 only when no new entry is left (or as many stale ones as
+ * the CQ has entries were dropped).
  */
 DVQ_INLINE uint32_t dvq_efa_cq_poll(struct dvq_efa_cq *cq, struct dvq_efa_wc *wc, uint32_t n)
 {

@@ -923,6 +923,53 @@ DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic
 	return n;
 }
 
+/* the entries of all rings, in turn from where the last poll began; @got: reports before, and then */
+DVQ_INLINE uint32_t dvq_ionic_cq_round(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc, uint32_t n,
+				       uint32_t got)
+{
+	const uint32_t first = cq->next_ring;
+
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES && got != n; i++) {
+		struct dvq_ionic_cq_ring *ring = &cq->ring[(first + i) % DVQ_IONIC_PIPELINES];
+
+		if (ring->ring)
+			got = (uint32_t)(dvq_ionic_cq_visit(cq, ring, wc + got, wc + n) - wc);
+	}
+	cq->next_ring = (first + 1) % DVQ_IONIC_PIPELINES;
+	return got;
+}
+
+DVQ_INLINE uint32_t dvq_ionic_cq_consumed(const struct dvq_ionic_cq *cq)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES; i++)
+		sum += cq->ring[i].consumed;
+	return sum;
+}
+
+/*
+ * Queues have failed, and there is room: all that is out of them, once the rings are empty. An entry may have
+ * come since they were visited, and then they are visited again. An adapter that keeps bringing
+ * entries without any report is left after a CQ's worth of them.
+ */
+DVQ_APART uint32_t dvq_ionic_cq_finish(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc, uint32_t n)
+{
+	const uint32_t first = dvq_ionic_cq_consumed(cq);
+	uint32_t got = 0, most = 0;
+
+	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES; i++)
+		most += cq->ring[i].ring ? cq->ring[i].mask + 1 : 0;
+	while (!dvq_ionic_cq_is_empty(cq)) {
+		if (dvq_ionic_cq_consumed(cq) - first >= most + got)
+			return got;
+		got = dvq_ionic_cq_round(cq, wc, n, got);
+		if (got == n)
+			return got;
+	}
+	return got + dvq_ionic_cq_flush(cq, wc + got, n - got);
+}
+
 /**
  * dvq_ionic_cq_poll() - take completions
  * @cq: the completion queue
@@ -936,22 +983,15 @@ DVQ_INLINE uint32_t dvq_ionic_cq_flush(struct dvq_ionic_cq *cq, struct dvq_ionic
  */
 DVQ_INLINE uint32_t dvq_ionic_cq_poll(struct dvq_ionic_cq *cq, struct dvq_ionic_wc *wc, uint32_t n)
 {
-	const uint32_t first = cq->next_ring;
 	uint32_t got = 0;
 
 	if (dvq_unlikely(!cq->qps))
 		return 0;
 	if (dvq_unlikely(cq->list))
 		got = dvq_ionic_cq_resume(cq, wc, n);
-	for (uint32_t i = 0; i < DVQ_IONIC_PIPELINES && got != n; i++) {
-		struct dvq_ionic_cq_ring *ring = &cq->ring[(first + i) % DVQ_IONIC_PIPELINES];
-
-		if (ring->ring)
-			got = (uint32_t)(dvq_ionic_cq_visit(cq, ring, wc + got, wc + n) - wc);
-	}
-	cq->next_ring = (first + 1) % DVQ_IONIC_PIPELINES;
-	if (dvq_unlikely(cq->list) && got != n && dvq_ionic_cq_is_empty(cq))
-		got += dvq_ionic_cq_flush(cq, wc + got, n - got);
+	got = dvq_ionic_cq_round(cq, wc, n, got);
+	if (dvq_unlikely(cq->list) && got != n)
+		got += dvq_ionic_cq_finish(cq, wc + got, n - got);
 	return got;
 }
 
