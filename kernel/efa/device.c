@@ -326,6 +326,21 @@ void efa_device_stop(struct efa_dev *dev, enum efa_reset_reason reason)
 	mutex_unlock(&dev->stop_lock);
 }
 
+/*
+ * Somebody else has reset the function, in use. It has forgotten all, and where to write registers.
+ * Not every kernel that says so has done it, so it is reset once more.
+ */
+void efa_device_was_reset(struct efa_dev *dev)
+{
+	mutex_lock(&dev->stop_lock);
+	if (!completion_done(&dev->stopped)) {
+		pci_set_master(dev->pdev);
+		efa_mmio_set_resp(dev);
+		stop_locked(dev, EFA_RESET_NORMAL);
+	}
+	mutex_unlock(&dev->stop_lock);
+}
+
 static void fail_work_fn(struct work_struct *work)
 {
 	struct efa_dev *dev = container_of(work, struct efa_dev, fail_work);

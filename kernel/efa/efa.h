@@ -340,6 +340,7 @@ int efa_device_read_hints(struct efa_dev *dev);
 void efa_device_send_host_info(struct efa_dev *dev);
 void efa_device_fail(struct efa_dev *dev, enum efa_reset_reason reason);
 void efa_device_stop(struct efa_dev *dev, enum efa_reset_reason reason);
+void efa_device_was_reset(struct efa_dev *dev);
 void efa_device_halt(struct efa_dev *dev);
 
 /*

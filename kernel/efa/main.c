@@ -447,12 +447,21 @@ static pci_ers_result_t efa_error_detected(struct pci_dev *pdev, pci_channel_sta
 						PCI_ERS_RESULT_DISCONNECT;
 }
 
-/* The reset has cleared the configuration space; efa_open() saved it. */
+/*
+ * The reset has cleared the configuration space; efa_open() saved it. The device was kept if the
+ * error alone has cost nothing and another function below the port asked for the reset.
+ */
 static pci_ers_result_t efa_slot_reset(struct pci_dev *pdev)
 {
+	struct efa_dev *dev = pci_get_drvdata(pdev);
+
 	pci_restore_state(pdev);
 	/* for the next time: what is restored is no longer saved */
 	pci_save_state(pdev);
+	if (dev) {
+		efa_device_was_reset(dev);
+		efa_let_go(pdev);
+	}
 	return PCI_ERS_RESULT_RECOVERED;
 }
 
