@@ -39,7 +39,7 @@ static int wait_reset_busy(struct efa_dev *dev, bool busy)
 	return -ETIME;
 }
 
-int efa_device_reset(struct efa_dev *dev, enum efa_reset_reason reason)
+static int check_resettable(struct efa_dev *dev)
 {
 	u32 sts;
 	int ret;
@@ -54,10 +54,33 @@ int efa_device_reset(struct efa_dev *dev, enum efa_reset_reason reason)
 			dev->caps);
 		return -EINVAL;
 	}
+	return 0;
+}
 
+static void begin_reset(struct efa_dev *dev, enum efa_reset_reason reason)
+{
 	efa_mmio_write(dev, EFA_REG_DEV_CTL,
 		       EFA_DEV_CTL_RESET | FIELD_PREP(EFA_DEV_CTL_RESET_REASON, reason));
 	efa_mmio_set_resp(dev);
+}
+
+/*
+ * choice: of a device that does not say that it can be reset, on its end: it may do as it is told
+ * all the same, as stores need no DMA. Else it would reach for freed memory as soon as it is a
+ * bus master again, before the next reset.
+ */
+static void reset_unseen(struct efa_dev *dev, enum efa_reset_reason reason)
+{
+	begin_reset(dev, reason);
+	msleep(EFA_TIMEOUT_UNIT_MS);
+	efa_mmio_write(dev, EFA_REG_DEV_CTL, 0);
+}
+
+static int reset_checked(struct efa_dev *dev, enum efa_reset_reason reason)
+{
+	int ret;
+
+	begin_reset(dev, reason);
 	ret = wait_reset_busy(dev, true);
 	/* Also when it has not begun: a request that stands would keep out the next one. */
 	efa_mmio_write(dev, EFA_REG_DEV_CTL, 0);
@@ -66,6 +89,13 @@ int efa_device_reset(struct efa_dev *dev, enum efa_reset_reason reason)
 	if (ret)
 		dev_err(&dev->pdev->dev, "does not finish a reset: %d\n", ret);
 	return ret;
+}
+
+int efa_device_reset(struct efa_dev *dev, enum efa_reset_reason reason)
+{
+	int ret = check_resettable(dev);
+
+	return ret ?: reset_checked(dev, reason);
 }
 
 int efa_device_is_ready(struct efa_dev *dev)
@@ -305,13 +335,23 @@ static void quiet(struct efa_dev *dev)
 	spin_unlock_irq(&dev->quiet_lock);
 }
 
+static int last_reset(struct efa_dev *dev, enum efa_reset_reason reason)
+{
+	int ret = check_resettable(dev);
+
+	if (!ret)
+		return reset_checked(dev, reason);
+	reset_unseen(dev, reason);
+	return ret;
+}
+
 static void stop_locked(struct efa_dev *dev, enum efa_reset_reason reason)
 {
 	efa_admin_close(&dev->admin);
 	quiet(dev);
 	if (!efa_device_is_present(dev))
 		dev_warn(&dev->pdev->dev, "has left the bus, or the bus has failed\n");
-	else if (efa_device_reset(dev, reason))
+	else if (last_reset(dev, reason))
 		dev_err(&dev->pdev->dev, "is cut off from memory\n");
 	pci_clear_master(dev->pdev);
 	complete_all(&dev->stopped);
