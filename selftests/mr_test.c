@@ -10,6 +10,7 @@
 
 #include "lib/adapter_test.h"
 #include "lib/memory.h"
+#include "lib/uverbs.h"
 
 #define ALL_ACCESS	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 #define PIECE		64	/* bytes moved to look at one place */
@@ -328,6 +329,26 @@ ADAPTER_TEST(pages_as_they_come)
 
 /* ---- dma-buf (F-59) ------------------------------------------------------ */
 
+/* What the kernel itself says of it: whoever imports it sees this, and so does rdma(8). */
+static void expect_told(const struct region *region)
+{
+	uint32_t lkey = 0, rkey = 0;
+	uint64_t length = 0, iova = 0;
+	struct uv_call call;
+
+	uv_start(&call, UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR);
+	uv_handle(&call, UVERBS_ATTR_QUERY_MR_HANDLE, region->mr->handle);
+	uv_out(&call, UVERBS_ATTR_QUERY_MR_RESP_LKEY, &lkey, sizeof(lkey));
+	uv_out(&call, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &rkey, sizeof(rkey));
+	uv_out(&call, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &length, sizeof(length));
+	uv_out(&call, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &iova, sizeof(iova));
+	CHECK_EQ(uv_run(region->mr->context->cmd_fd, &call), 0);
+	CHECK_EQ(lkey, region->mr->lkey);
+	CHECK_EQ(rkey, region->mr->rkey);
+	CHECK_EQ(length, region->length);
+	CHECK_EQ(iova, region->address);
+}
+
 ADAPTER_TEST(f59_dmabuf)
 {
 	static const struct {
@@ -356,6 +377,7 @@ ADAPTER_TEST(f59_dmabuf)
 					      cuts[i].iova, fd, IBV_ACCESS_LOCAL_WRITE);
 		REQUIRE(region.mr);
 		lab_hold(drop_mr, region.mr);
+		expect_told(&region);
 		look_around(&region);
 		expect_borders(&region);
 		REQUIRE(!lab_drop(region.mr));

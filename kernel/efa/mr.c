@@ -109,6 +109,8 @@ static struct ib_mr *new_mr(struct ib_pd *ibpd, struct ib_umem *umem, u64 virt_a
 
 	mr->ibmr.lkey = le32_to_cpu(mr->resp.lkey);
 	mr->ibmr.rkey = le32_to_cpu(mr->resp.rkey);
+	mr->ibmr.iova = virt_addr;
+	mr->ibmr.length = umem->length;
 	return &mr->ibmr;
 
 err_free_mr:

@@ -16,15 +16,13 @@
 /* enum rdma_driver_id; headers before Linux 6.18 do not have it */
 #define DRIVER_IONIC	21
 
-/* of the adapter that was opened last: a program tests adapters of one kind */
-static uint32_t driver_id = RDMA_DRIVER_EFA;
-
 void uv_start(struct uv_call *call, uint16_t object, uint16_t method)
 {
 	memset(call, 0, sizeof(*call));
 	call->hdr.object_id = object;
 	call->hdr.method_id = method;
-	call->hdr.driver_id = driver_id;
+	/* a program tests adapters of one kind */
+	call->hdr.driver_id = self->kind == ADAPTER_IONIC ? DRIVER_IONIC : RDMA_DRIVER_EFA;
 }
 
 static struct ib_uverbs_attr *add(struct uv_call *call, uint16_t id, size_t len, uint64_t data)
@@ -106,7 +104,6 @@ static int open_node(const struct adapter *adapter)
 	char path[128];
 	int fd;
 
-	driver_id = adapter->kind == ADAPTER_IONIC ? DRIVER_IONIC : RDMA_DRIVER_EFA;
 	snprintf(path, sizeof(path), "/dev/infiniband/%.64s", adapter->device->dev_name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	LAB_NEED(fd >= 0, "%s: %s", path, strerror(errno));
