@@ -292,6 +292,21 @@ EFA_TEST(query_foreign_attributes)
 }
 
 /* a queue key may be changed on the way; messages with the old one are not taken */
+/* as it was asked for, though it is none of the adapter's business */
+EFA_TEST(query_who_is_signalled)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	for (int all = 0; all <= 1; all++) {
+		struct endpoint *endpoint =
+			endpoint_new(self, &(struct endpoint_options) { .sig_all = all });
+
+		CHECK_EQ(ibv_query_qp(endpoint->qp, &attr, IBV_QP_STATE, &init), 0);
+		CHECK_EQ(init.sq_sig_all, all);
+	}
+}
+
 EFA_TEST(qkey_changed)
 {
 	struct duo duo = duo_new(NULL);

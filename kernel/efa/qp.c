@@ -656,5 +656,7 @@ int efa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init_attr->recv_cq = ibqp->recv_cq;
 	init_attr->qp_type = ibqp->qp_type;
 	init_attr->cap = qp->cap;
+	init_attr->sq_sig_type = qp->dvq.info.flags & DVQ_QP_SIG_ALL ? IB_SIGNAL_ALL_WR :
+								       IB_SIGNAL_REQ_WR;
 	return 0;
 }
