@@ -12,10 +12,12 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <rdma/rdma_netlink.h>
 
 #include "lib/efa_test.h"
 #include "lib/memory.h"
 #include "lib/pci.h"
+#include "lib/resource.h"
 #include "lib/uverbs.h"
 
 /*
@@ -139,13 +141,17 @@ static void destroy_all(struct bench *bench)
 /* From now on nothing reaches the device, and everything that has to succeed does. */
 static void expect_dead(struct bench *bench)
 {
-	struct ib_uverbs_query_qp_resp query;
+	struct ib_uverbs_query_qp_resp query = {};
 	struct ibv_port_attr port;
 	uint64_t start = now_ms(), value = 0;
 	uint32_t pd;
 
 	CHECK_EQ(raw_pd(bench->raw, NULL, &pd), -ENODEV);
-	CHECK_EQ(raw_qp_query(bench->raw, bench->qp, IBV_QP_STATE, &query), -ENODEV);
+	/* whoever looks after it can list the QPs, which work no more */
+	CHECK_EQ(raw_qp_query(bench->raw, bench->qp, IBV_QP_STATE, &query), 0);
+	CHECK_EQ(query.qp_state, IBV_QPS_ERR);
+	CHECK_EQ(query.max_send_wr, bench->usual.cap.max_send_wr);
+	CHECK_EQ(resources_dump(resources_device_index(self), RDMA_NLDEV_CMD_RES_QP_GET), 0);
 	/* two commands that waited a second each are too late */
 	CHECK(now_ms() - start < 2000 * lab_slow());
 	CHECK(device_fatal(self->context));

@@ -5,12 +5,14 @@
  * where there is none, the RDMA side is failed and nobody is left waiting. (What is refused:
  * ionic_life_test. What is not answered: sweep_test.)
  */
+#include <rdma/rdma_netlink.h>
 #include <sched.h>
 
 #include "lib/async.h"
 #include "lib/driver.h"
 #include "lib/ionic_test.h"
 #include "lib/log.h"
+#include "lib/resource.h"
 
 static void need_dvq_ionic(void)
 {
@@ -356,6 +358,8 @@ IONIC_TEST(events_that_do_not_exist)
 /* After one that is lost the RDMA side is failed, and well again when its driver has come back. */
 static void expect_failure(const char *what)
 {
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
 	int err = create_mr();
 
 	if (err != ENODEV)
@@ -363,6 +367,10 @@ static void expect_failure(const char *what)
 			 strerror(ENODEV));
 	async_expect(self, IBV_EVENT_DEVICE_FATAL, NULL);
 	CHECK_EQ(create_mr(), ENODEV);
+	/* whoever looks after it can list the QPs, which work no more */
+	CHECK_EQ(ibv_query_qp(life.endpoint->qp, &attr, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(attr.qp_state, IBV_QPS_ERR);
+	CHECK_EQ(resources_dump(resources_device_index(self), RDMA_NLDEV_CMD_RES_QP_GET), 0);
 	lab_drop_all();
 	driver_rebind();
 	one_queue();

@@ -627,7 +627,8 @@ int efa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct efa_dev *dev = to_efa_dev(ibqp->device);
 	struct efa_qp *qp = to_efa_qp(ibqp);
 	struct efa_query_qp_resp resp;
-	int ret = -ENODEV;
+	/* Destroyed under a listing of QPs, which goes on for this error only. */
+	int ret = -EAGAIN;
 
 	if (mask & ~QUERY_ATTRS)
 		return -EOPNOTSUPP;
@@ -636,6 +637,12 @@ int efa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (qp->alive)
 		ret = efa_cmd_query_qp(dev, qp->handle, &resp);
 	mutex_unlock(&qp->lock);
+	/* A device that was stopped has no QPs any more, but whoever looks after it wants to see them. */
+	if (ret == -ENODEV) {
+		memset(&resp, 0, sizeof(resp));
+		resp.qp_state = cpu_to_le32(EFA_ADMIN_QPS_ERR);
+		ret = 0;
+	}
 	if (ret)
 		return ret;
 

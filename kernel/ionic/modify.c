@@ -453,8 +453,14 @@ int dion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	ret = ask(dev, qp, addr);
 	if (!ret) {
 		read_answers(qp, from, attr);
-		read_own(qp, attr, init_attr);
+	} else if (ret == -ENODEV) {
+		/* No error: it would end a listing of all QPs that whoever looks after the device wants. */
+		attr->qp_state = IB_QPS_ERR;
+		attr->cur_qp_state = IB_QPS_ERR;
+		ret = 0;
 	}
+	if (!ret)
+		read_own(qp, attr, init_attr);
 	mutex_unlock(&qp->lock);
 	dma_free_coherent(dion_dma_device(dev), sizeof(*from), from, addr);
 	return ret;
