@@ -7,7 +7,9 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 
+#include "lib/driver.h"
 #include "lib/efa_test.h"
 #include "lib/uverbs.h"
 
@@ -387,8 +389,8 @@ EFA_TEST(the_device_refuses)
 {
 	const struct endpoint_options options = { .state = ENDPOINT_RESET };
 	struct counter_attach attr = { .op_mask = OP_SEND };
-	struct counter *counter, *other;
 	struct endpoint *endpoint;
+	struct counter *counter;
 
 	need_counters();
 	for (int nth = 1; nth <= 2; nth++) {
@@ -405,22 +407,80 @@ EFA_TEST(the_device_refuses)
 	}
 	CHECK_EQ(verbs.attach(endpoint->qp, counter, &attr), 0);
 	CHECK_EQ(endpoint_destroy(endpoint), 0);
-	model_ask(self->model, "inject op=destroy_counter action=fail status=7");
-	CHECK_EQ(verbs.destroy(counter), EBUSY);
-	/* half of it is gone, and is somebody else's now */
-	model_ask(self->model, "inject op=destroy_counter nth=2 action=fail status=7");
-	CHECK_EQ(verbs.destroy(counter), EBUSY);
-	CHECK_EQ(live(), 1);
-	other = counter_new(self);
-	CHECK_EQ(verbs.set_err(counter, 1), EINVAL);
-	expect(other, 0, 0);
-	endpoint = endpoint_new(self, &options);
-	CHECK_EQ(verbs.attach(endpoint->qp, counter, &attr), EINVAL);
+	/* it is asked again */
+	for (int nth = 1; nth <= 2; nth++) {
+		model_ask(self->model, "inject op=destroy_counter nth=%d action=fail status=7", nth);
+		CHECK_EQ(verbs.destroy(counter), 0);
+		CHECK_EQ(live(), 0);
+		counter = counter_new(self);
+	}
 	CHECK_EQ(verbs.destroy(counter), 0);
-	CHECK_EQ(live(), 2);
-	CHECK_EQ(verbs.destroy(other), 0);
-	CHECK_EQ(live(), 0);
-	CHECK_EQ(endpoint_destroy(endpoint), 0);
+}
+
+static int rebind(void *unused)
+{
+	(void)unused;
+	driver_rebind();
+	return 0;
+}
+
+static bool device_fatal(void)
+{
+	struct pollfd fd = { .fd = self->context->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	if (poll(&fd, 1, PATIENCE_MS) != 1 || ibv_get_async_event(self->context, &event))
+		return false;
+	ibv_ack_async_event(&event);
+	return event.event_type == IBV_EVENT_DEVICE_FATAL;
+}
+
+/*
+ * An adapter that does not let go of one is stopped, whoever asks; also when it is the kernel, for somebody who is no
+ * more: it would count on in memory of others, and the kernel warn (klog).
+ */
+EFA_TEST(the_device_keeps_one)
+{
+	struct ibv_context *context;
+	struct counter *counter;
+
+	need_counters();
+	lab_drop_all();
+	for (int asked = 0; asked <= 1; asked++) {
+		lab_hold(rebind, &verbs);
+		context = ibv_open_device(self->device);
+		LAB_NEED(context, "opening the adapter: %s", strerror(errno));
+		counter = verbs.create(context, &(struct counter_init){});
+		LAB_NEED(counter, "creating a completion counter: %s", strerror(errno));
+		model_ask(self->model, "inject op=destroy_counter count=2 action=fail status=7");
+		if (asked)
+			CHECK_EQ(verbs.destroy(counter), 0);
+		CHECK_EQ(ibv_close_device(context), 0);
+		CHECK(device_fatal());
+		CHECK_EQ(live(), 0);
+		CHECK(!counter_try());
+		lab_drop_all();
+		CHECK_EQ(verbs.destroy(counter_new(self)), 0);
+	}
+}
+
+/* An adapter that has the commands, but no counters for them. */
+EFA_TEST(no_promise_without_counters)
+{
+	enum { QUEUE_ATTR_2 = 9 };	/* the feature which tells how many there are */
+	unsigned long long features;
+	char text[32];
+
+	need_counters();
+	lab_drop_all();
+	lab_hold(rebind, &verbs);
+	features = strtoull(model_ask(self->model, "get features"), NULL, 0);
+	snprintf(text, sizeof(text), "%llu", features & ~(1ull << QUEUE_ATTR_2));
+	model_set(self->model, "features", text);
+	driver_rebind();
+	CHECK(!(raw_new(self)->device.device_caps & DVQ_EFA_DEVICE_COMP_CNTR));
+	CHECK(!counter_try());
+	CHECK(errno == EOPNOTSUPP || errno == EPROTONOSUPPORT);
 }
 
 EFA_TEST_MAIN

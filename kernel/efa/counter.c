@@ -17,17 +17,17 @@
 
 #define COUNT_BYTES	sizeof(u64)
 
-/* One event counter of the device; @umem is NULL when the device does not have it. */
+/* One event counter of the device. */
 struct efa_event_counter {
 	u32 handle;
 	struct ib_umem *umem;
 };
 
-enum { SUCCESS, ERROR, ENTRIES };
+enum { SUCCESS, ERROR };
 
 struct efa_comp_cntr {
 	struct ib_comp_cntr ibcc;
-	struct efa_event_counter entry[ENTRIES];
+	struct efa_event_counter entry[EFA_COMP_CNTR_ENTRIES];
 };
 
 static struct efa_comp_cntr *to_efa_comp_cntr(struct ib_comp_cntr *ibcc)
@@ -38,7 +38,7 @@ static struct efa_comp_cntr *to_efa_comp_cntr(struct ib_comp_cntr *ibcc)
 /* What the verbs count, and the device's events for its successes and errors. */
 static const struct {
 	u32 op;
-	u32 events[ENTRIES];
+	u32 events[EFA_COMP_CNTR_ENTRIES];
 } ops[] = {
 	{ IB_QP_ATTACH_COMP_CNTR_OP_SEND, { EFA_COUNTER_SEND, EFA_COUNTER_SEND_ERROR } },
 	{ IB_QP_ATTACH_COMP_CNTR_OP_RECV, { EFA_COUNTER_RECV, EFA_COUNTER_RECV_ERROR } },
@@ -77,7 +77,7 @@ static int query_caps(struct ib_device *ibdev, struct ib_comp_cntr_caps *caps,
 	const struct efa_attr *attr = &to_efa_dev(ibdev)->attr;
 
 	caps->max_value = attr->event_counter_max;
-	caps->max_counters = attr->max_event_counters / ENTRIES;
+	caps->max_counters = attr->max_event_counters / EFA_COMP_CNTR_ENTRIES;
 	caps->supported_qp_attach_ops = supported_ops(attr);
 	return 0;
 }
@@ -113,18 +113,17 @@ err_release:
 	return ret;
 }
 
-static int destroy_entry(struct efa_dev *dev, struct efa_event_counter *entry)
+/*
+ * The op has no udata: nothing says whether somebody is left who could try again, and if nobody is,
+ * the core forgets what the device still writes to.
+ * choice: so it is asked twice for anybody, and one that lets go of nothing is stopped.
+ */
+static void destroy_entry(struct efa_dev *dev, struct efa_event_counter *entry)
 {
-	int ret;
-
-	if (!entry->umem)
-		return 0;
-	ret = efa_settle(efa_cmd_destroy_counter(dev, entry->handle));
-	if (ret)
-		return ret;
+	if (efa_settle(efa_cmd_destroy_counter(dev, entry->handle)) &&
+	    efa_settle(efa_cmd_destroy_counter(dev, entry->handle)))
+		efa_device_halt(dev);
 	ib_umem_release(entry->umem);
-	entry->umem = NULL;
-	return 0;
 }
 
 static int create_comp_cntr(struct ib_comp_cntr *ibcc, struct uverbs_attr_bundle *attrs)
@@ -142,36 +141,21 @@ static int create_comp_cntr(struct ib_comp_cntr *ibcc, struct uverbs_attr_bundle
 	ret = create_entry(dev, &cc->entry[ERROR], ctx->uar, attrs,
 			   DVQ_EFA_ATTR_CREATE_COMP_CNTR_ERR);
 	if (ret)
-		goto err_destroy;
-	return 0;
-
-err_destroy:
-	/* A device that does not let go of a count that nobody has seen yet is stopped. */
-	if (destroy_entry(dev, &cc->entry[SUCCESS])) {
-		efa_device_halt(dev);
-		ib_umem_release(cc->entry[SUCCESS].umem);
-	}
+		destroy_entry(dev, &cc->entry[SUCCESS]);
 	return ret;
 }
 
-/*
- * What the device does not let go of stays, and can be destroyed later. It is of no other use:
- * the handle of a half that is gone may be somebody else's by now.
- */
 static int destroy_comp_cntr(struct ib_comp_cntr *ibcc)
 {
 	struct efa_comp_cntr *cc = to_efa_comp_cntr(ibcc);
 	struct efa_dev *dev = to_efa_dev(ibcc->device);
 
-	return destroy_entry(dev, &cc->entry[ERROR]) ?: destroy_entry(dev, &cc->entry[SUCCESS]);
+	destroy_entry(dev, &cc->entry[ERROR]);
+	destroy_entry(dev, &cc->entry[SUCCESS]);
+	return 0;
 }
 
 /* ---- use -------------------------------------------------------------------------------- */
-
-static bool is_whole(const struct efa_comp_cntr *cc)
-{
-	return cc->entry[SUCCESS].umem && cc->entry[ERROR].umem;
-}
 
 static int modify_comp_cntr(struct ib_comp_cntr *ibcc, enum ib_comp_cntr_entry entry,
 			    enum ib_comp_cntr_modify_op op, u64 value)
@@ -179,7 +163,7 @@ static int modify_comp_cntr(struct ib_comp_cntr *ibcc, enum ib_comp_cntr_entry e
 	struct efa_comp_cntr *cc = to_efa_comp_cntr(ibcc);
 	struct efa_dev *dev = to_efa_dev(ibcc->device);
 
-	if (value > dev->attr.event_counter_max || !is_whole(cc))
+	if (value > dev->attr.event_counter_max)
 		return -EINVAL;
 	return efa_cmd_modify_counter(dev, cc->entry[entry == IB_COMP_CNTR_ENTRY_ERR].handle,
 				      op == IB_COMP_CNTR_MODIFY_OP_SET ? EFA_COUNTER_SET :
@@ -195,8 +179,6 @@ static int attach_locked(struct efa_dev *dev, struct efa_qp *qp, struct efa_comp
 
 	if (!qp->alive)
 		return -ENODEV;
-	if (!is_whole(cc))
-		return -EINVAL;
 	ret = efa_cmd_attach_counter(dev, cc->entry[SUCCESS].handle, qp->handle, events);
 	if (ret || !errors)
 		return ret;
@@ -241,7 +223,7 @@ static const struct ib_device_ops comp_cntr_ops = {
 /* Before registration. A device without the operations has no such objects. */
 void efa_set_comp_cntr_ops(struct efa_dev *dev)
 {
-	if (efa_has_cap(dev, EFA_DEV_CAP_EVENT_COUNTERS) && dev->attr.max_event_counters)
+	if (efa_has_comp_cntrs(dev))
 		ib_set_device_ops(&dev->dvq.ibdev, &comp_cntr_ops);
 }
 

@@ -329,6 +329,14 @@ static inline bool efa_has_cap(const struct efa_dev *dev, u32 cap)
 	return dev->attr.device_caps & cap;
 }
 
+#define EFA_COMP_CNTR_ENTRIES	2	/* event counters of a completion counter */
+
+static inline bool efa_has_comp_cntrs(const struct efa_dev *dev)
+{
+	return efa_has_cap(dev, EFA_DEV_CAP_EVENT_COUNTERS) &&
+	       dev->attr.max_event_counters >= EFA_COMP_CNTR_ENTRIES;
+}
+
 void efa_device_init(struct efa_dev *dev);
 bool efa_device_is_present(struct efa_dev *dev);
 int efa_device_reset(struct efa_dev *dev, enum efa_reset_reason reason);

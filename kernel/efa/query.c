@@ -27,7 +27,6 @@ static const struct {
 	{ EFA_DEV_CAP_RDMA_WRITE, DVQ_EFA_DEVICE_RDMA_WRITE, DVQ_DEVICE_RDMA_WRITE },
 	{ EFA_DEV_CAP_UNSOLICITED, DVQ_EFA_DEVICE_UNSOLICITED, DVQ_DEVICE_UNSOLICITED },
 	{ EFA_DEV_CAP_64BIT_IDS, DVQ_EFA_DEVICE_64BIT_IDS, DVQ_DEVICE_64BIT_IDS },
-	{ EFA_DEV_CAP_EVENT_COUNTERS, DVQ_EFA_DEVICE_COMP_CNTR, 0 },
 };
 
 static u32 stock_caps(struct efa_dev *dev)
@@ -40,6 +39,8 @@ static u32 stock_caps(struct efa_dev *dev)
 			mask |= caps[n].stock;
 	if (dev->num_eqs)
 		mask |= DVQ_EFA_DEVICE_CQ_NOTIFICATIONS;
+	if (efa_has_comp_cntrs(dev))
+		mask |= DVQ_EFA_DEVICE_COMP_CNTR;
 	return mask;
 }
 
