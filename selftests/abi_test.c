@@ -851,6 +851,36 @@ EFA_TEST(answer_that_cannot_be_written_and_a_refusal)
 	CHECK_EQ(raw_cq_destroy(raw, cq), 0);
 }
 
+/* Rings in memory of the creator (Linux 7.2): not had, and not passed over either. Older kernels know none. */
+EFA_TEST(qp_memory_of_the_creator)
+{
+	static uint8_t ring[PAGE] __attribute__((aligned(4096)));
+	/* struct ib_uverbs_buffer_desc: an address */
+	const struct { uint32_t type, fd, flags, optional_flags; uint64_t addr, length; } desc = {
+		.type = 1, .addr = (uintptr_t)ring, .length = sizeof(ring),
+	};
+	/* UVERBS_ATTR_CREATE_QP_BUF_UMEM, _RQ_BUF_UMEM, _SQ_BUF_UMEM */
+	enum { FIRST = 15, LAST = 17 };
+	const struct raw *raw = raw_new(self);
+	struct dvq_efa_cq_resp cq_resp;
+	struct dvq_efa_qp_resp resp;
+	uint32_t cq = raw_cq_new(raw, &cq_resp), qp_num;
+	struct raw_qp usual = raw_qp_usual(raw, cq);
+	struct uv_data data = { &usual.req, sizeof(usual.req), &resp, sizeof(resp) };
+	struct uv_call call;
+
+	for (uint16_t attr = FIRST; attr <= LAST; attr++) {
+		uint64_t before = commands();
+		int err;
+
+		raw_qp_start(&call, raw, &usual, &data, &qp_num);
+		uv_in(&call, attr, &desc, sizeof(desc));
+		err = uv_run(raw->fd, &call);
+		CHECK(err == -EOPNOTSUPP || err == -EPROTONOSUPPORT);
+		CHECK_EQ(commands() - before, 0);
+	}
+}
+
 /* ---- modify QP ----------------------------------------------------------------------------- */
 
 enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR, STATES };

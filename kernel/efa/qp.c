@@ -7,6 +7,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/string.h>
+#include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -80,6 +81,14 @@ static bool rq_is_possible(struct efa_dev *dev, const struct ib_qp_cap *cap,
 	       (u64)cap->max_recv_wr * max(cap->max_recv_sge, 1U) <= descs;
 }
 
+/* Rings in memory of the creator: there are none, and he must not believe otherwise. */
+static bool has_buffers(const struct uverbs_attr_bundle *attrs)
+{
+	return uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_BUF_UMEM) ||
+	       uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM) ||
+	       uverbs_attr_is_valid(attrs, UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM);
+}
+
 static int check_request(struct efa_dev *dev, const struct ib_qp_init_attr *attr,
 			 const struct dvq_efa_qp_req *req)
 {
@@ -111,6 +120,10 @@ static int get_request(struct efa_dev *dev, const struct ib_qp_init_attr *attr,
 
 	if (!udata)
 		return -EOPNOTSUPP;
+	if (has_buffers(rdma_udata_to_uverbs_attr_bundle(udata))) {
+		ibdev_dbg(&dev->dvq.ibdev, "QP in memory of its creator\n");
+		return -EOPNOTSUPP;
+	}
 	ret = ib_copy_validate_udata_in_cm(udata, *req, driver_qp_type, 0);
 	if (!ret)
 		ret = check_request(dev, attr, req);

@@ -56,8 +56,10 @@ static inline struct ib_umem *compat_umem_get_va(struct ib_device *device,
 #endif
 
 #ifndef COMPAT_HAVE_QP_BUF_UMEM
-#define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	0	/* not looked at */
-#define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	0
+/* as in 7.2; the kernel knows no such attributes, so no call is found to have them */
+#define UVERBS_ATTR_CREATE_QP_BUF_UMEM		15
+#define UVERBS_ATTR_CREATE_QP_RQ_BUF_UMEM	16
+#define UVERBS_ATTR_CREATE_QP_SQ_BUF_UMEM	17
 #define ib_umem_get_attr_or_va(device, attrs, attr, addr, size, access)		\
 	((void)(attr), compat_umem_get_va(device, attrs, addr, size, access))
 #endif
