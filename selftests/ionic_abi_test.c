@@ -619,6 +619,27 @@ IONIC_TEST(f66_qp_requests_of_other_lengths)
 	CHECK_EQ(raw_qp_data(host.raw, &qp.raw, &data, &qp.handle), -EOPNOTSUPP);
 }
 
+/* One buffer for both queues (Linux 7.2): not had, and not passed over either. Older kernels know none. */
+IONIC_TEST(qp_in_one_buffer)
+{
+	enum { CREATE_QP_BUF_UMEM = 15 };
+	struct host host = host_new();
+	uint32_t cq = cq_on(&host, 3), qp_num;
+	struct qp qp = qp_request(&host, cq, cq);
+	/* struct ib_uverbs_buffer_desc: an address */
+	const struct { uint32_t type, fd, flags, optional_flags; uint64_t addr, length; } desc = {
+		.type = 1, .addr = (uintptr_t)host.memory->base, .length = 64 * PAGE,
+	};
+	struct uv_call call;
+	int err;
+
+	raw_qp_start(&call, host.raw, &qp.raw,
+		     &(struct uv_data) { &qp.req, sizeof(qp.req), &qp.resp, sizeof(qp.resp) }, &qp_num);
+	uv_in(&call, CREATE_QP_BUF_UMEM, &desc, sizeof(desc));
+	err = uv_run(host.raw->fd, &call);
+	CHECK(err == -EOPNOTSUPP || err == -EPROTONOSUPPORT);
+}
+
 /* with rings in controller memory, if there is any: its pages come back (F-63) */
 IONIC_TEST(f63_qp_answer_to_nowhere)
 {

@@ -429,6 +429,12 @@ static int get_user_memory(struct dion_dev *dev, struct dion_qp *qp,
 {
 	int ret;
 
+	/* One buffer for both rings, of which nothing says where the second begins. */
+	if (uverbs_attr_is_valid(rdma_udata_to_uverbs_attr_bundle(udata),
+				 UVERBS_ATTR_CREATE_QP_BUF_UMEM)) {
+		ibdev_dbg(&dev->dvq.ibdev, "QP with both queues in one buffer\n");
+		return -EOPNOTSUPP;
+	}
 	ret = get_wq_memory(&qp->sq, DVQ_WQ_SQ, req->sq_cmb, pd, udata);
 	if (ret)
 		return ret;
