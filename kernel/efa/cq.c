@@ -190,6 +190,13 @@ static int events_on(struct efa_cq *cq)
 	xa_lock(cqs);
 	/* The device may give the index on as soon as it has destroyed the CQ. */
 	old = xa_load(cqs, cq->cq_idx);
+	if (old && old->leaving) {
+		/* Its last events are not ours. We have none: nobody knows the CQ yet. */
+		xa_unlock(cqs);
+		efa_eq_drain(cq->eq);
+		xa_lock(cqs);
+		old = xa_load(cqs, cq->cq_idx);
+	}
 	if (!old || old->leaving)
 		ret = xa_err(__xa_store(cqs, cq->cq_idx, cq, GFP_KERNEL));
 	xa_unlock(cqs);
@@ -200,6 +207,8 @@ static void events_off(struct efa_cq *cq)
 {
 	if (!cq->eq)
 		return;
+	/* Those that the device has told before it let go are not for the next one with the index. */
+	efa_eq_drain(cq->eq);
 	/* Unless another CQ has got the index. */
 	xa_cmpxchg(&cq->eq->cqs, cq->cq_idx, cq, NULL, GFP_KERNEL);
 	/* A handler that has found the CQ before has to finish; no other EQ's can have. */

@@ -174,8 +174,8 @@ struct efa_aenq {
 };
 
 /**
- * struct efa_eq - queue of completion events; touched by its handler only, once that
- *	is installed, but for @cqs
+ * struct efa_eq - queue of completion events; touched by its handler only, once that is
+ *	installed, or with @drain_lock while the handler is kept out; but for @cqs
  * @dev: whose it is
  * @irq: its vector
  * @ring: @depth entries
@@ -186,6 +186,7 @@ struct efa_aenq {
  * @cqs: CQs that raise events here, by CQ index. Looked into by the handler, for which others
  *	are unknown: a CQ is freed after it was erased and this handler, no other, has been
  *	waited for. Its lock protects efa_cq.leaving, too.
+ * @drain_lock: serialises efa_eq_drain()
  */
 struct efa_eq {
 	struct efa_dev *dev;
@@ -196,6 +197,7 @@ struct efa_eq {
 	u32 consumed;
 	u16 eqn;
 	struct xarray cqs;
+	struct mutex drain_lock;
 };
 
 int efa_aenq_alloc(struct efa_dev *dev);
@@ -207,6 +209,7 @@ void efa_mgmt_irq_free(struct efa_dev *dev);
 int efa_eqs_create(struct efa_dev *dev);
 void efa_eqs_destroy(struct efa_dev *dev);
 void efa_eqs_free_irqs(struct efa_dev *dev);
+void efa_eq_drain(struct efa_eq *eq);
 
 /* ---- device --------------------------------------------------------------------- */
 

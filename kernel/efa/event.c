@@ -211,9 +211,8 @@ static void eq_arm(struct efa_eq *eq)
 	ring(eq->dev, EFA_REG_EQ_DB, EFA_EQ_DB_ARM | FIELD_PREP(EFA_EQ_DB_EQN, eq->eqn));
 }
 
-static irqreturn_t eq_irq(int irq, void *data)
+static bool eq_take(struct efa_eq *eq)
 {
-	struct efa_eq *eq = data;
 	const struct efa_eqe *eqe;
 	u32 start = eq->consumed;
 	u8 phase;
@@ -229,9 +228,28 @@ static irqreturn_t eq_irq(int irq, void *data)
 		eq_event(eq, eqe);
 		eq->consumed++;
 	}
+	return eq->consumed != start;
+}
+
+static irqreturn_t eq_irq(int irq, void *data)
+{
+	struct efa_eq *eq = data;
+
+	eq_take(eq);
 	/* Also when nothing was found: it takes an armed queue to raise the next interrupt. */
 	eq_arm(eq);
 	return IRQ_HANDLED;
+}
+
+/* What the device has told so far is passed on, though its interrupt may not have come yet. */
+void efa_eq_drain(struct efa_eq *eq)
+{
+	mutex_lock(&eq->drain_lock);
+	disable_irq(eq->irq.nr);
+	if (eq_take(eq))
+		eq_arm(eq);
+	enable_irq(eq->irq.nr);
+	mutex_unlock(&eq->drain_lock);
 }
 
 static size_t eq_bytes(const struct efa_eq *eq)
@@ -252,6 +270,7 @@ static int eq_create(struct efa_dev *dev, struct efa_eq *eq, unsigned int vector
 	int ret;
 
 	eq->dev = dev;
+	mutex_init(&eq->drain_lock);
 	xa_init(&eq->cqs);
 	eq->depth = rounddown_pow_of_two(min_t(u32, dev->attr.max_eq_depth, EQ_MAX_DEPTH));
 	snprintf(eq->irq.name, sizeof(eq->irq.name), "efa-comp%u@pci:%s", vector - 1,
@@ -283,6 +302,7 @@ static void eq_destroy(struct efa_dev *dev, struct efa_eq *eq)
 {
 	irq_free(&eq->irq, eq);
 	xa_destroy(&eq->cqs);
+	mutex_destroy(&eq->drain_lock);
 	eq_release(dev, eq);
 	dma_free_coherent(&dev->pdev->dev, eq_bytes(eq), eq->ring, eq->dma);
 }
