@@ -5,6 +5,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm.h>
 
 #include "efa.h"
 
@@ -435,7 +436,7 @@ static void efa_come_back(struct pci_dev *pdev)
 		return;
 	ret = efa_open(pdev);
 	if (ret)
-		dev_err(&pdev->dev, "cannot be driven after a reset: %d\n", ret);
+		dev_err(&pdev->dev, "cannot be driven after a reset or sleep: %d\n", ret);
 }
 
 static pci_ers_result_t efa_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
@@ -473,6 +474,26 @@ static const struct pci_error_handlers efa_err_handlers = {
 	.reset_done = efa_come_back,
 };
 
+/* ---- sleep ------------------------------------------------------------------------------ */
+
+/*
+ * The device may lose its power, and if it does not, it would wake with addresses of memory that is
+ * no longer ours: that of a hibernated system is another kernel's meanwhile.
+ */
+static int efa_suspend(struct device *device)
+{
+	efa_let_go(to_pci_dev(device));
+	return 0;
+}
+
+static int efa_resume(struct device *device)
+{
+	efa_come_back(to_pci_dev(device));
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(efa_pm, efa_suspend, efa_resume);
+
 static struct pci_driver efa_pci_driver = {
 	.name = KBUILD_MODNAME,
 	.id_table = efa_pci_ids,
@@ -480,6 +501,7 @@ static struct pci_driver efa_pci_driver = {
 	.remove = efa_remove,
 	.shutdown = efa_shutdown,
 	.err_handler = &efa_err_handlers,
+	.driver.pm = pm_sleep_ptr(&efa_pm),
 };
 module_pci_driver(efa_pci_driver);
 
