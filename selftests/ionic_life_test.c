@@ -161,7 +161,7 @@ IONIC_TEST(memory_of_tables_comes_back)
 	struct region region;
 
 	need_model();
-	allow_seconds(300);
+	allow_seconds(600);
 	region.pd = pd_new(self);
 	region.memory = memory_scattered(TABLE_PAGES, 4096);
 	for (unsigned int i = 0; i < 2; i++) {
