@@ -363,7 +363,7 @@ static int wq_answer(const struct dvq_object *qp, const struct dvq_wq_info *wq, 
 	int ret;
 
 	memset(answer, 0, sizeof(*answer));
-	if (wq->kind == DVQ_WQ_NONE)
+	if (dvq_has_no_wq(wq))
 		return 0;
 	ret = borrow(qp, wq->ring_key, wq->ring_length, wq->ring_offset,
 		     (uint64_t)wq->entries * wq->entry_size, ring_prot, &answer->buffer);

@@ -184,6 +184,12 @@ static inline bool dvq_is_power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+/* There is none, or one that takes no request: the provider asks for a ring of one descriptor then. */
+static inline bool dvq_has_no_wq(const struct dvq_wq_info *wq)
+{
+	return wq->kind == DVQ_WQ_NONE || !wq->max_wr;
+}
+
 /* @bytes at @offset are within @length, and can be read and written in words of @align */
 static inline bool dvq_fits(uint64_t offset, uint64_t bytes, uint64_t length, uint64_t align)
 {

@@ -73,7 +73,7 @@ int dvq_efa_sq_fill(struct dvq_efa_sq *sq, const struct dvq_qp_info *info,
 int dvq_efa_rq_fill(struct dvq_efa_rq *rq, const struct dvq_qp_info *info,
 		    const struct dvq_wq_info *wq, uint64_t ring, uint64_t doorbell)
 {
-	if (wq->kind != DVQ_WQ_RQ)
+	if (wq->kind != DVQ_WQ_RQ || dvq_has_no_wq(wq))
 		return dvq_refuse(EINVAL, "the QP has no receive queue");
 	if (wq->entry_size != EFA_RX_DESC_SIZE || !can_count(wq) || !is_mapped(wq))
 		return odd_record("receive queue");

@@ -914,7 +914,7 @@ static int fill_receives(const struct dvq_object *object, struct take_qp *taken,
 	uint64_t ring, doorbell;
 	int ret;
 
-	if (wq->kind == DVQ_WQ_NONE)
+	if (dvq_has_no_wq(wq))
 		return take_pool_init(&taken->receives, 0);
 	ret = dvq_efa_rq_fill(rq, &taken->info, wq, 0, 0);
 	if (!ret)

@@ -243,6 +243,36 @@ EFA_TEST(extended_qp_on_a_taken_cq)
 	talk(first, route_new(first, first), 10);
 }
 
+/* the provider asks for a ring of one descriptor then, which holds no receive of two SGEs */
+EFA_TEST(qp_without_receives)
+{
+	struct endpoint *target = new_taken(NULL);
+	struct buffer *buffer = buffer_new(target->pd, 72, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_qp_init_attr_ex attr = init_attr(target->pd, target->send_cq);
+	struct efadv_qp_init_attr efa = srd();
+	struct efadv_wq_attr sq, rq;
+	struct ibv_recv_wr recv, *bad;
+	struct ibv_sge sge;
+	struct ibv_qp *qp;
+
+	attr.cap.max_recv_wr = 0;
+	attr.cap.max_recv_sge = 2;
+	qp = efadv_create_qp_ex(self->context, &attr, &efa, sizeof(efa));
+	REQUIRE(qp);
+	CHECK_EQ(dvq_efa_is_taken_over(qp), 1);
+	CHECK_EQ(efadv_query_qp_wqs(qp, &sq, &rq, sizeof(rq)), 0);
+	CHECK(!rq.buffer && !rq.doorbell && !rq.num_entries);
+	CHECK(sq.buffer && sq.num_entries);
+	sge = (struct ibv_sge){ .addr = (uintptr_t)buffer->data, .length = 8, .lkey = buffer->mr->lkey };
+	recv = (struct ibv_recv_wr){ .sg_list = &sge, .num_sge = 1 };
+	CHECK_EQ(ibv_modify_qp(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT, .port_num = 1,
+							  .qkey = ENDPOINT_QKEY },
+			       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), 0);
+	CHECK(ibv_post_recv(qp, &recv, &bad));
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	talk(target, route_new(target, target), 3);
+}
+
 /* both of its CQs have to be free */
 EFA_TEST(qp_between_two_kinds_of_cqs)
 {

@@ -168,6 +168,17 @@ TEST(callers_own_ids)
 	rings_free(r);
 }
 
+TEST(queue_that_takes_no_receives)
+{
+	struct rings *r = rings_new();
+
+	r->rq_info.entries = 1;
+	r->rq_info.max_wr = 0;
+	CHECK_EQ(dvq_efa_rq_fill(&r->rq, &r->qp, &r->rq_info, 0x1000, 0x2000), EINVAL);
+	CHECK(strstr(dvq_reason(), "no receive queue"));
+	rings_free(r);
+}
+
 TEST(queue_that_does_not_exist)
 {
 	struct rings *r = rings_new();

@@ -506,6 +506,13 @@ TEST(query_qp_wqs_without_a_receive_queue)
 	CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), 0);
 	CHECK(is_zero(&rq, 0, sizeof(rq)));
 	CHECK_EQ(sq.num_entries, 64);
+	/* of max_recv_wr 0 with more than one SGE: a ring that takes nothing, not even mapped by the provider */
+	fake_kernel.qps[1].rq = fake_kernel.qps[1].sq;
+	fake_kernel.qps[1].rq.kind = DVQ_WQ_RQ;
+	fake_kernel.qps[1].rq.max_wr = 0;
+	fill(&rq, sizeof(rq));
+	CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), 0);
+	CHECK(is_zero(&rq, 0, sizeof(rq)));
 	qp.handle = 2;
 	CHECK_EQ(efadv_query_qp_wqs(&qp, &sq, &rq, sizeof(sq)), ENOENT);
 	fake_close(context);

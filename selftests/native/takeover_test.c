@@ -1055,6 +1055,23 @@ TEST(f28_full_queues)
 	end_scene();
 }
 
+/* of max_recv_wr 0 with two SGEs: a ring of one descriptor, which holds none */
+TEST(qp_without_receives)
+{
+	set_scene(65);
+	fake_kernel.qps[1].rq.entries = fake_kernel.qps[1].rq.max_batch = 1;
+	fake_kernel.qps[1].rq.max_wr = 0;
+	fake_kernel.qps[1].info.max_recv_sge = 2;
+	take();
+	CHECK_EQ(send_one(1), 0);
+	CHECK(post_recv_to(&s.qp.ex.qp_base));
+	CHECK_EQ(doorbell(&fake_kernel.qps[1].rq), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	complete(0, 0, GOT, 55, 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 2, &(struct ibv_wc){}), 1);
+	end_scene();
+}
+
 TEST(list_of_post_send)
 {
 	struct ibv_sge sge = { .addr = 0x2000, .length = 10, .lkey = 5 };
