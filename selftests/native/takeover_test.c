@@ -1777,6 +1777,29 @@ TEST(reset_between_posts)
 	end_scene();
 }
 
+/* What ended before a RESET is polled until something is posted; each queue for itself (takeover.rst). */
+TEST(completions_between_a_reset_and_the_first_post)
+{
+	struct ibv_wc wc[8];
+
+	set_scene(65);
+	take();
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(send_one(i), 0);
+	complete(id_of(0), 0, SENT, 55, 0);
+	fake_kernel.qps[1].info.resets++;
+	changes()->qps++;
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 0);
+	complete(id_of(1), 0, SENT, 55, 0);
+	CHECK_EQ(post_recv_to(&s.qp.ex.qp_base), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 1);
+	complete(id_of(2), 0, SENT, 55, 0);
+	CHECK_EQ(send_one(9), 0);
+	CHECK_EQ(ibv_poll_cq(cq(), 8, wc), 0);
+	end_scene();
+}
+
 /* a send ends, and then the QP is reset; of its other queue nothing is forgotten */
 static void send_and_reset(unsigned int i)
 {
