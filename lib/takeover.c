@@ -954,7 +954,18 @@ static int fill_qp(struct take_qp *taken, uint16_t flags)
 	return ret ? ret : fill_receives(&object, taken, &rq);
 }
 
-/* What is on the CQ of the number is an earlier QP's; of an unsolicited write nothing else tells that. */
+/*
+ * What is on the CQ of the number is an earlier QP's, which of an unsolicited write nothing else tells. Where there
+ * can be none the ring is not looked at: libefa 44 unmaps that of a CQ whose destruction the kernel refuses.
+ */
+static int forget_unsolicited(struct take_cq *cq, const struct take_qp *taken)
+{
+	if (cq->unsolicited && take_cq_forget(cq, taken, true))
+		return dvq_refuse(ENOMEM, "no memory");
+	cq->unsolicited |= taken->info.flags & DVQ_QP_UNSOLICITED;
+	return 0;
+}
+
 static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 {
 	const uint32_t was = take_enter(&cq->gate);
@@ -969,11 +980,11 @@ static int attach_side(struct take_cq *cq, struct take_qp *taken, bool recv)
 	if (row->qp && row->qp != taken &&
 	    (row->qp_num == taken->info.qp_num || is_gone(cq->context, row->qp->info.uid)))
 		memset(row, 0, sizeof(*row));
-	if (row->qp && row->qp != taken) {
+	if (row->qp && row->qp != taken)
 		ret = dvq_refuse(EBUSY, "two QPs with the same low bits of their number");
-	} else if (take_cq_forget(cq, taken, recv)) {
-		ret = dvq_refuse(ENOMEM, "no memory");
-	} else {
+	else if (recv)
+		ret = forget_unsolicited(cq, taken);
+	if (!ret) {
 		row->qp = taken;
 		row->qp_num = taken->info.qp_num;
 		row->wide = taken->wide;

@@ -283,6 +283,7 @@ struct take_row {
  * @backlog_first, @backlog_count, @backlog_size: what of it is used
  * @context, @uid: which CQ it is
  * @gone: it is not there any more
+ * @unsolicited: a QP was attached whose incoming writes take no receive
  * @wants_sgid, @wants_unsolicited: what it was created to tell
  * @next: of all
  */
@@ -303,6 +304,7 @@ struct take_cq {
 	struct take_context *context;
 	uint64_t uid;
 	bool gone;
+	bool unsolicited;
 	bool wants_sgid, wants_unsolicited;
 	struct take_cq *next;
 };

@@ -404,26 +404,17 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	return qp;
 }
 
-static int drop(void *object)
+int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	free(object);
+	free(pd);
 	probes--;
 	return 0;
 }
 
-int ibv_dealloc_pd(struct ibv_pd *pd)
+/* CQs and QPs are destroyed by the fake kernel, which counts them */
+static int left_of_probes(void)
 {
-	return drop(pd);
-}
-
-int ibv_destroy_cq(struct ibv_cq *cq)
-{
-	return drop(cq);
-}
-
-int ibv_destroy_qp(struct ibv_qp *qp)
-{
-	return drop(qp);
+	return probes - (int)fake_kernel.destroyed;
 }
 
 static void *map_page(struct ibv_context *context)
@@ -438,6 +429,7 @@ TEST(doorbells_are_told_at_a_page_that_nobody_else_unmaps)
 	void *provider = map_page(context), *before = map_page(context), *after;
 	struct ionic_dv_ctx dvctx, again;
 
+	probes = 0;
 	CHECK_EQ(ionic_dv_get_ctx(&dvctx, context), 0);
 	after = map_page(context);
 	CHECK(dvctx.db_page != provider && dvctx.db_page != before && dvctx.db_page != after);
@@ -452,7 +444,7 @@ TEST(doorbells_are_told_at_a_page_that_nobody_else_unmaps)
 	CHECK(again.db_page == dvctx.db_page);
 	*(volatile uint64_t *)&dvctx.db_ptr[dvctx.sq_qtype] = 1;
 	CHECK_EQ(fake_mappings(), 1);
-	CHECK_EQ(probes, 0);
+	CHECK_EQ(left_of_probes(), 0);
 	fake_close(context);
 	CHECK_EQ(ionic_dv_get_ctx(NULL, NULL), EINVAL);
 	CHECK_EQ(fake_mappings(), 0);
@@ -463,13 +455,14 @@ TEST(doorbells_that_cannot_be_asked_for)
 	struct ibv_context *context = open_with(FAKE_IONIC, "65");
 	struct ionic_dv_ctx dvctx;
 
+	probes = 0;
 	no_room = true;
 	CHECK_EQ(ionic_dv_get_ctx(&dvctx, context), ENOSPC);
 	no_room = false;
 	fake_kernel.cqs[1].info.db_key = 0x123;	/* not a page */
 	CHECK_EQ(ionic_dv_get_ctx(&dvctx, context), EINVAL);
 	CHECK_CONTAINS(dvq_reason(), "cannot map");
-	CHECK_EQ(probes, 0);
+	CHECK_EQ(left_of_probes(), 0);
 	CHECK_EQ(fake_mappings(), 0);
 	fake_close(context);
 }

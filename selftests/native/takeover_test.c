@@ -904,6 +904,7 @@ TEST(f08_unsolicited_write_to_a_qp_that_is_gone)
 
 	for (int aside = 0; aside < 2; aside++) {
 		set_scene(65);
+		fake_kernel.qps[1].info.flags |= DVQ_QP_UNSOLICITED;
 		take();
 		CHECK_EQ(send_one(1), 0);
 		unsolicited_write();
@@ -933,6 +934,7 @@ TEST(completions_that_wait_while_a_qp_is_created)
 	struct ibv_wc wc[8];
 
 	set_scene(65);
+	fake_kernel.qps[1].info.flags |= DVQ_QP_UNSOLICITED;
 	take();
 	CHECK_EQ(send_one(1), 0);
 	CHECK_EQ(send_one(2), 0);
