@@ -450,7 +450,8 @@ int dion_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!from)
 		return -ENOMEM;
 	mutex_lock(&qp->lock);
-	ret = ask(dev, qp, addr);
+	/* Destroyed under a listing of QPs, which goes on for this error only. */
+	ret = qp->gone ? -EAGAIN : ask(dev, qp, addr);
 	if (!ret) {
 		read_answers(qp, from, attr);
 	} else if (ret == -ENODEV) {

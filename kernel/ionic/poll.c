@@ -563,16 +563,29 @@ void dion_cq_ring_answered(struct dion_cq_ring *ring)
 		WRITE_ONCE(ring->mixed, true);
 	WRITE_ONCE(ring->answered, arms);
 	WRITE_ONCE(ring->solicited_answered, solicited);
+	/*
+	 * Before the caller looks at dion_cq.armed; pairs with dion_req_notify_cq(): who arms sees that the
+	 * ring has answered, or is told.
+	 */
+	smp_mb();
 }
 
 /*
  * The device counts arms modulo the ring's depth and takes one more for none when all are unanswered:
  * those of a ring whose QPs are idle while those of the other one make all the events. Long before
- * that it is armed for sure, and is left alone.
+ * that it is armed for sure, and is left alone; early enough that those which an event was
+ * wrongly taken to answer, being rung just then, do not make up for the rest.
  */
 static bool is_armed(const struct dion_cq_ring *ring, u32 arms, u32 answered)
 {
-	return arms - answered >= BIT(ring->depth_log2) / 2;
+	return arms - answered >= BIT(ring->depth_log2) / 4;
+}
+
+/* Counted first: an event that comes at once is the answer to this one, too. */
+static void ring_arm(struct dion_cq_ring *ring, u8 which, u32 *arms)
+{
+	WRITE_ONCE(*arms, *arms + 1);
+	ring_cq(ring, which, *arms);
 }
 
 /*
@@ -584,9 +597,9 @@ static void arm(struct dion_cq_ring *ring, bool solicited)
 	tell_position(ring);
 	if (solicited && !READ_ONCE(ring->mixed)) {
 		if (!is_armed(ring, ring->solicited_arms, READ_ONCE(ring->solicited_answered)))
-			ring_cq(ring, IONIC_DB_RING_CQ_ARM_SOL, ++ring->solicited_arms);
+			ring_arm(ring, IONIC_DB_RING_CQ_ARM_SOL, &ring->solicited_arms);
 	} else if (!is_armed(ring, ring->arms, READ_ONCE(ring->answered))) {
-		ring_cq(ring, IONIC_DB_RING_CQ_ARM, ++ring->arms);
+		ring_arm(ring, IONIC_DB_RING_CQ_ARM, &ring->arms);
 	}
 }
 
@@ -599,8 +612,12 @@ int dion_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	unsigned long irq;
 	unsigned int i;
 
-	/* Before the doorbells, and before looking at what others add to the lists. */
+	/*
+	 * Before the doorbells, before looking at what others add to the lists, and before looking at what was
+	 * answered: pairs with dion_cq_ring_answered().
+	 */
 	set_bit(0, &cq->armed);
+	smp_mb__after_atomic();
 	for (i = 0; i < DION_PIPELINES; i++) {
 		ring = &cq->rings[i];
 		spin_lock_irqsave(&ring->lock, irq);
