@@ -84,7 +84,7 @@ test_broken_while_it_goes()
 {
 	model_present || { skip "needs the modelled adapter's control channel"; return; }
 	model "$(model_name "$self")" inject op=send_completion action=dup > /dev/null
-	model "$(model_name "$self")" inject op=destroy_qp action=delay ms=2000 > /dev/null
+	model "$(model_name "$self")" inject op=destroy_qp action=delay ms=4000 > /dev/null
 	run broken_while_it_goes
 	model "$(model_name "$self")" inject clear > /dev/null
 	run sends

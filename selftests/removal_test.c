@@ -406,7 +406,8 @@ static void await_contexts_closed(void)
 	for (model_stats(self->model, &stats); model_stat(&stats, "uar"); model_stats(self->model, &stats)) {
 		if (now_ms() > end) {
 			fflush(stdout);
-			if (system("ls -l /proc/[0-9]*/fd 2> /dev/null | sed -n 's/^.*uverbs/# open: &/p'"))
+			if (system("find /proc/[0-9]*/fd -lname '*uverbs*' 2> /dev/null | "
+				   "sed 's/^/# open: /' | grep .") != 0)
 				printf("# nobody knows who has a context\n");
 			lab_note(__FILE__, __LINE__, "a context of %s is open", self->model);
 			return;

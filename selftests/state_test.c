@@ -291,7 +291,6 @@ EFA_TEST(query_foreign_attributes)
 		CHECK_EQ(ibv_query_qp(endpoint->qp, &attr, foreign[i], &init), EOPNOTSUPP);
 }
 
-/* a queue key may be changed on the way; messages with the old one are not taken */
 /* as it was asked for, though it is none of the adapter's business */
 EFA_TEST(query_who_is_signalled)
 {
@@ -307,6 +306,7 @@ EFA_TEST(query_who_is_signalled)
 	}
 }
 
+/* a queue key may be changed on the way; messages with the old one are not taken */
 EFA_TEST(qkey_changed)
 {
 	struct duo duo = duo_new(NULL);

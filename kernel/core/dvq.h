@@ -238,7 +238,8 @@ struct dvq_mmap *dvq_ring_mmap(struct dvq_ucontext *ctx, const struct dvq_ring *
  * Then the op must not fail: the core may have nobody else to try again, warns, and forgets
  * an object that the device still uses. A call has attributes, or came by write() and has
  * a length; cleaning up has neither. A creation whose answer cannot be given is undone with what
- * it had: of all ops only it has a request to the driver.
+ * it had, a request to the driver, which no destroy op takes; who gives one nevertheless is not told
+ * of a refusal.
  */
 static inline bool dvq_is_cleanup(struct ib_udata *udata)
 {

@@ -186,7 +186,8 @@ struct efa_aenq {
  * @cqs: CQs that raise events here, by CQ index. Looked into by the handler, for which others
  *	are unknown: a CQ is freed after it was erased and this handler, no other, has been
  *	waited for. Its lock protects efa_cq.leaving, too.
- * @drain_lock: serialises efa_eq_drain()
+ * @drain_lock: serialises efa_eq_drain(); protects @shut
+ * @shut: the system goes down, and there is no handler any more, though there may be users
  */
 struct efa_eq {
 	struct efa_dev *dev;
@@ -198,6 +199,7 @@ struct efa_eq {
 	u16 eqn;
 	struct xarray cqs;
 	struct mutex drain_lock;
+	bool shut;
 };
 
 int efa_aenq_alloc(struct efa_dev *dev);

@@ -245,10 +245,12 @@ static irqreturn_t eq_irq(int irq, void *data)
 void efa_eq_drain(struct efa_eq *eq)
 {
 	mutex_lock(&eq->drain_lock);
-	disable_irq(eq->irq.nr);
-	if (eq_take(eq))
-		eq_arm(eq);
-	enable_irq(eq->irq.nr);
+	if (!eq->shut) {
+		disable_irq(eq->irq.nr);
+		if (eq_take(eq))
+			eq_arm(eq);
+		enable_irq(eq->irq.nr);
+	}
 	mutex_unlock(&eq->drain_lock);
 }
 
@@ -340,6 +342,10 @@ void efa_eqs_free_irqs(struct efa_dev *dev)
 {
 	unsigned int n;
 
-	for (n = 0; n < dev->num_eqs; n++)
+	for (n = 0; n < dev->num_eqs; n++) {
+		mutex_lock(&dev->eqs[n].drain_lock);
+		dev->eqs[n].shut = true;
 		irq_free(&dev->eqs[n].irq, &dev->eqs[n]);
+		mutex_unlock(&dev->eqs[n].drain_lock);
+	}
 }
