@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "lib/adapter_test.h"
 #include "lib/netdev.h"
@@ -393,27 +394,23 @@ static int come_back(void *unused)
 }
 
 /*
- * Whatever has a context when the removals begin has lost it when they end, and would count as one object
- * too few. A program that has ended just now may be about to lose it; of another one it is said which.
+ * Of EFA asked by a process of its own: libefa 44 leaves pages of its CQs mapped, and with them a context open,
+ * which the removals would end.
  */
-static void await_contexts_closed(void)
+static unsigned int header_of_datagrams(void)
 {
-	uint64_t end = now_ms() + PATIENCE_MS;
-	struct model_stats stats;
+	int status;
+	pid_t pid;
 
 	if (self->kind != ADAPTER_EFA)
-		return;
-	for (model_stats(self->model, &stats); model_stat(&stats, "uar"); model_stats(self->model, &stats)) {
-		if (now_ms() > end) {
-			fflush(stdout);
-			if (system("find /proc/[0-9]*/fd -lname '*uverbs*' 2> /dev/null | "
-				   "sed 's/^/# open: /' | grep .") != 0)
-				printf("# nobody knows who has a context\n");
-			lab_note(__FILE__, __LINE__, "a context of %s is open", self->model);
-			return;
-		}
-		sleep_ms(10);
-	}
+		return endpoint_header(self, UD);
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (!pid)
+		_exit(endpoint_header(self, UD));
+	REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	return WEXITSTATUS(status);
 }
 
 ADAPTER_TEST(removed_under_load)
@@ -430,11 +427,10 @@ ADAPTER_TEST(removed_under_load)
 	printf("# seed %u, %u removals\n", dice, rounds);
 	allow_seconds(60 + rounds * (ACTION_MS / 1000));
 	pci_name(self, pci);
-	ud_header = endpoint_header(self, UD);
+	ud_header = header_of_datagrams();
 	lab_drop_all();
 	adapters_close();
 	lab_hold(come_back, pci);
-	await_contexts_closed();
 	model_stats(self->model, &before);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(shared != MAP_FAILED);
