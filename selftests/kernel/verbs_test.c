@@ -1511,9 +1511,15 @@ out:
 static ktime_t stop_not_before;
 
 /* May not sleep; interrupts are on, so time goes on. */
+/* The clock of those that may be where no lock can be taken: a probe may be a breakpoint. */
+static bool is_before(ktime_t time)
+{
+	return ktime_get_mono_fast_ns() < ktime_to_ns(time);
+}
+
 static int hold_up(struct kprobe *probe, struct pt_regs *regs)
 {
-	while (ktime_before(ktime_get(), stop_not_before)) {
+	while (is_before(stop_not_before)) {
 		touch_softlockup_watchdog();
 		cpu_relax();
 	}
@@ -1658,12 +1664,12 @@ static int note_flush(struct kretprobe_instance *instance, struct pt_regs *regs)
 /* The adapter has answered. Now it dies of a command that may not sleep, and all queues are flushed. */
 static int die_first(struct kprobe *probe, struct pt_regs *regs)
 {
-	ktime_t until = ktime_add_ms(ktime_get(), 20000);
+	ktime_t until = ktime_add_ms(ktime_get_mono_fast_ns(), 20000);
 
 	if (regs_get_kernel_argument(regs, 1) != IB_QPS_RTS || READ_ONCE(all_flushed))
 		return 0;
 	EXPECT_EQ(PTR_ERR_OR_ZERO(new_ah(false)), -ETIMEDOUT);
-	while (!READ_ONCE(all_flushed) && ktime_before(ktime_get(), until)) {
+	while (!READ_ONCE(all_flushed) && is_before(until)) {
 		touch_softlockup_watchdog();
 		cpu_relax();
 	}
