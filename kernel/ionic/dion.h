@@ -537,6 +537,16 @@ struct dion_mw {
 };
 
 /**
+ * struct dion_arms - arms of one kind of a ring of the kernel
+ * @count: how often it was armed, as the doorbells count; protected by the ring's lock
+ * @answered: what @count was at the last event; written by its handler without the lock
+ */
+struct dion_arms {
+	u32 count;
+	u32 answered;
+};
+
+/**
  * struct dion_cq_ring - the ring of a CQ on one pipeline
  * @hw: as event handlers find it
  * @cq: whose it is
@@ -549,11 +559,9 @@ struct dion_mw {
  * @lock: protects the rest, and lets a QP that is in @qps stay
  * @taken: entries ever taken
  * @told: how many of them the device knows of
- * @arms: how often it was armed, as the doorbells count
- * @solicited_arms: how often for solicited completions only
- * @answered: what @arms was at the last event; written by its handler without the lock, as are the next two
- * @solicited_answered: what @solicited_arms was then
- * @mixed: an event came with arms of both kinds unanswered, and nobody knows whether it answered both
+ * @any: its arms for any completion
+ * @solicited: those for solicited completions only
+ * @mixed: written as dion_arms.answered: an event came with arms of both kinds unanswered, and nobody knows whether it answered both
  * @ready: send queues that may have something to report (dion_sends.ready)
  * @flush_sends: those to report as flushed when no entry is left (dion_sends.flush)
  * @flush_recvs: receive queues of that kind (dion_recvs.flush)
@@ -571,10 +579,8 @@ struct dion_cq_ring {
 	spinlock_t lock;
 	u32 taken;
 	u32 told;
-	u32 arms;
-	u32 solicited_arms;
-	u32 answered;
-	u32 solicited_answered;
+	struct dion_arms any;
+	struct dion_arms solicited;
 	bool mixed;
 	struct list_head ready;
 	struct list_head flush_sends;

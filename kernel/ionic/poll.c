@@ -550,19 +550,26 @@ static bool has_own(const struct dion_cq_ring *ring)
 	       !list_empty(&ring->flush_recvs);
 }
 
+/* Return: were there any to be answered? */
+static bool note_answer(struct dion_arms *arms)
+{
+	u32 count = READ_ONCE(arms->count);
+	bool had = count != arms->answered;
+
+	WRITE_ONCE(arms->answered, count);
+	return had;
+}
+
 /*
  * In interrupts. An event answers all arms of its kind that the device had seen; those that it had not
  * seen, being rung just now, are few.
  */
 void dion_cq_ring_answered(struct dion_cq_ring *ring)
 {
-	u32 arms = READ_ONCE(ring->arms);
-	u32 solicited = READ_ONCE(ring->solicited_arms);
+	bool any = note_answer(&ring->any), solicited = note_answer(&ring->solicited);
 
-	if (arms != ring->answered && solicited != ring->solicited_answered)
+	if (any && solicited)
 		WRITE_ONCE(ring->mixed, true);
-	WRITE_ONCE(ring->answered, arms);
-	WRITE_ONCE(ring->solicited_answered, solicited);
 	/*
 	 * Before the caller looks at dion_cq.armed; pairs with dion_req_notify_cq(): who arms sees that the
 	 * ring has answered, or is told.
@@ -575,17 +582,15 @@ void dion_cq_ring_answered(struct dion_cq_ring *ring)
  * those of a ring whose QPs are idle while those of the other one make all the events. Long before
  * that it is armed for sure, and is left alone; early enough that those which an event was
  * wrongly taken to answer, being rung just then, do not make up for the rest.
+ *
+ * Counted before the doorbell: an event that comes at once is the answer to this one, too.
  */
-static bool is_armed(const struct dion_cq_ring *ring, u32 arms, u32 answered)
+static void ring_arm(struct dion_cq_ring *ring, u8 which, struct dion_arms *arms)
 {
-	return arms - answered >= BIT(ring->depth_log2) / 4;
-}
-
-/* Counted first: an event that comes at once is the answer to this one, too. */
-static void ring_arm(struct dion_cq_ring *ring, u8 which, u32 *arms)
-{
-	WRITE_ONCE(*arms, *arms + 1);
-	ring_cq(ring, which, *arms);
+	if (arms->count - READ_ONCE(arms->answered) >= BIT(ring->depth_log2) / 4)
+		return;
+	WRITE_ONCE(arms->count, arms->count + 1);
+	ring_cq(ring, which, arms->count);
 }
 
 /*
@@ -595,12 +600,10 @@ static void ring_arm(struct dion_cq_ring *ring, u8 which, u32 *arms)
 static void arm(struct dion_cq_ring *ring, bool solicited)
 {
 	tell_position(ring);
-	if (solicited && !READ_ONCE(ring->mixed)) {
-		if (!is_armed(ring, ring->solicited_arms, READ_ONCE(ring->solicited_answered)))
-			ring_arm(ring, IONIC_DB_RING_CQ_ARM_SOL, &ring->solicited_arms);
-	} else if (!is_armed(ring, ring->arms, READ_ONCE(ring->answered))) {
-		ring_arm(ring, IONIC_DB_RING_CQ_ARM, &ring->arms);
-	}
+	if (solicited && !READ_ONCE(ring->mixed))
+		ring_arm(ring, IONIC_DB_RING_CQ_ARM_SOL, &ring->solicited);
+	else
+		ring_arm(ring, IONIC_DB_RING_CQ_ARM, &ring->any);
 }
 
 int dion_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
