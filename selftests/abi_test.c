@@ -518,9 +518,7 @@ EFA_TEST(f52_f64_cq_answer_that_cannot_be_written)
 
 	/* the core's own answer: it destroys the CQ while our request is still around */
 	raw_cq_start(&call, 64, &good);
-	for (unsigned int i = 0; i < call.hdr.num_attrs; i++)
-		if (call.attr[i].attr_id == UVERBS_ATTR_CREATE_CQ_RESP_CQE)
-			call.attr[i].data = 8;
+	uv_to_nowhere(&call, UVERBS_ATTR_CREATE_CQ_RESP_CQE);
 	CHECK_EQ(uv_run(raw->fd, &call), -EFAULT);
 	CHECK_EQ(live("cq"), before);
 }
@@ -840,9 +838,7 @@ EFA_TEST(answer_that_cannot_be_written_and_a_refusal)
 	CHECK_EQ(uv_run(raw->fd, &call), -EFAULT);
 	model_ask(self->model, "inject op=destroy_cq action=fail status=7");
 	raw_cq_start(&call, 64, UV_IN(&cq_req, sizeof(cq_req)));
-	for (unsigned int i = 0; i < call.hdr.num_attrs; i++)
-		if (call.attr[i].attr_id == UVERBS_ATTR_CREATE_CQ_RESP_CQE)
-			call.attr[i].data = 8;
+	uv_to_nowhere(&call, UVERBS_ATTR_CREATE_CQ_RESP_CQE);
 	CHECK_EQ(uv_run(raw->fd, &call), -EFAULT);
 	model_ask(self->model, "inject op=dereg_mr action=fail status=7");
 	CHECK_EQ(raw_mr(raw, before.text, 64, (uintptr_t)before.text, 0, NULL, (void *)8), -EFAULT);

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/utsname.h>
 
+#include "lib/async.h"
 #include "lib/driver.h"
 #include "lib/efa_test.h"
 #include "lib/log.h"
@@ -180,18 +180,6 @@ EFA_TEST(f57_modify_and_query_refused)
 	CHECK_EQ(raw_qp_modify(bench.raw, bench.qp, &attr, NULL), 0);
 }
 
-/* true if an asynchronous event of this type comes in time */
-static bool async_event(struct ibv_context *context, enum ibv_event_type type, int ms)
-{
-	struct pollfd fd = { .fd = context->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	if (poll(&fd, 1, ms) != 1 || ibv_get_async_event(context, &event))
-		return false;
-	ibv_ack_async_event(&event);
-	return event.event_type == type;
-}
-
 /* ---- destruction --------------------------------------------------------------------------- */
 
 /* What the device still writes to is kept, and can be destroyed later. */
@@ -261,7 +249,7 @@ EFA_TEST(file_closed_while_device_refuses_for_ever)
 			  commands[i]);
 		lab_drop_all();
 		resources_expect(self, &before, commands[i]);
-		CHECK(async_event(self->context, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
+		CHECK(async_next_is(self, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
 		driver_rebind();
 		check_no_objects("after the device was stopped");
 	}
@@ -281,7 +269,7 @@ EFA_TEST(numbers_refused_for_ever)
 	CHECK_EQ(raw_ah_destroy(bench.raw, ah), 0);
 	CHECK_STR(model_ask(self->model, "inject list"), "");
 	lab_drop_all();
-	CHECK(!async_event(self->context, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
+	CHECK(!async_next_is(self, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
 	/* the device's numbers come back with a reset */
 	driver_rebind();
 	check_no_objects("after a reset");
@@ -629,10 +617,10 @@ EFA_TEST(fatal_error_is_told)
 	struct bench bench = bench_new();
 
 	model_ask(self->model, "fatal");
-	CHECK(async_event(self->context, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
+	CHECK(async_next_is(self, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
 	/* what still works, works */
 	pd_works(&bench, "after a fatal error");
-	CHECK(!async_event(self->context, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
+	CHECK(!async_next_is(self, IBV_EVENT_DEVICE_FATAL, QUIET_MS));
 }
 
 /* What nobody fetches would pile up in the kernel. */
@@ -645,7 +633,7 @@ EFA_TEST(fatal_errors_without_end)
 		model_ask(self->model, "aenq group=1");
 		sleep_ms(10);
 	}
-	while (async_event(self->context, IBV_EVENT_DEVICE_FATAL, 200))
+	while (async_next_is(self, IBV_EVENT_DEVICE_FATAL, 200))
 		told++;
 	CHECK(told >= 1 && told <= 30);
 }

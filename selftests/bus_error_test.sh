@@ -8,10 +8,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 . "${BASH_SOURCE[0]%/*}/lib/watch.sh"
 
-need_adapter efa
-need_leave
-pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
-[ -e "/sys/bus/pci/drivers/dvq_efa/$pci" ] || skip_all "$self is not driven by dvq_efa"
+need_watched
 bridge=$(basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$pci")")")
 modprobe aer_inject 2> /dev/null
 [ -c /dev/aer_inject ] || skip_all 'the kernel has no aer_inject (CONFIG_PCIEAER_INJECT)'

@@ -7,8 +7,8 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
 
+#include "lib/async.h"
 #include "lib/driver.h"
 #include "lib/efa_test.h"
 #include "lib/uverbs.h"
@@ -424,17 +424,6 @@ static int rebind(void *unused)
 	return 0;
 }
 
-static bool device_fatal(void)
-{
-	struct pollfd fd = { .fd = self->context->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	if (poll(&fd, 1, PATIENCE_MS) != 1 || ibv_get_async_event(self->context, &event))
-		return false;
-	ibv_ack_async_event(&event);
-	return event.event_type == IBV_EVENT_DEVICE_FATAL;
-}
-
 /*
  * An adapter that does not let go of one is stopped, whoever asks; also when it is the kernel, for somebody who is no
  * more: it would count on in memory of others, and the kernel warn (klog).
@@ -456,7 +445,7 @@ EFA_TEST(the_device_keeps_one)
 		if (asked)
 			CHECK_EQ(verbs.destroy(counter), 0);
 		CHECK_EQ(ibv_close_device(context), 0);
-		CHECK(device_fatal());
+		CHECK(async_next_is(self, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS));
 		CHECK_EQ(live(), 0);
 		CHECK(!counter_try());
 		lab_drop_all();

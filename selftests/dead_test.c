@@ -10,10 +10,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_netlink.h>
 
+#include "lib/async.h"
 #include "lib/efa_test.h"
 #include "lib/memory.h"
 #include "lib/pci.h"
@@ -115,15 +115,9 @@ static struct bench bench_new(void)
 	return bench;
 }
 
-static bool device_fatal(struct ibv_context *context)
+static bool device_fatal(void)
 {
-	struct pollfd fd = { .fd = context->async_fd, .events = POLLIN };
-	struct ibv_async_event event;
-
-	if (poll(&fd, 1, PATIENCE_MS) != 1 || ibv_get_async_event(context, &event))
-		return false;
-	ibv_ack_async_event(&event);
-	return event.event_type == IBV_EVENT_DEVICE_FATAL;
+	return async_next_is(self, IBV_EVENT_DEVICE_FATAL, PATIENCE_MS);
 }
 
 static void destroy_all(struct bench *bench)
@@ -154,7 +148,7 @@ static void expect_dead(struct bench *bench)
 	CHECK_EQ(resources_dump(resources_device_index(self), RDMA_NLDEV_CMD_RES_QP_GET), 0);
 	/* two commands that waited a second each are too late */
 	CHECK(now_ms() - start < 2000 * lab_slow());
-	CHECK(device_fatal(self->context));
+	CHECK(device_fatal());
 	CHECK_EQ(ibv_query_port(self->context, 1, &port), 0);
 	CHECK_EQ(port.state, IBV_PORT_DOWN);
 	sleep_ms(25);
@@ -255,7 +249,7 @@ EFA_TEST(f57_destruction_not_answered)
 	model_ask(self->model, "inject op=destroy_qp action=drop");
 	CHECK_EQ(raw_qp_destroy(bench.raw, bench.qp), 0);
 	expect_reset(&bench);
-	CHECK(device_fatal(self->context));
+	CHECK(device_fatal());
 	CHECK_EQ(raw_cq_destroy(bench.raw, bench.cq), 0);
 	CHECK_EQ(pd_once(&bench), -ENODEV);
 }
@@ -392,7 +386,7 @@ static void expect_death(const struct call *call, const char *fault, int result)
 			 result);
 	if (now_ms() - start > PATIENCE_MS)
 		lab_note(__FILE__, __LINE__, "%s with '%s' took too long", call->command, fault);
-	if (!device_fatal(self->context))
+	if (!device_fatal())
 		lab_note(__FILE__, __LINE__, "%s with '%s': users are not told", call->command, fault);
 	if (pd_once(&bench) != -ENODEV)
 		lab_note(__FILE__, __LINE__, "%s with '%s': the device goes on", call->command, fault);
@@ -783,7 +777,7 @@ EFA_TEST(reset_by_sysfs)
 	pci_name(self, pci);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", pci);
 	CHECK(sysfs_write(path, "1"));
-	CHECK(device_fatal(self->context));
+	CHECK(device_fatal());
 	CHECK_EQ(raw_pd(bench.raw, NULL, &pd), -EIO);
 	/* everything was given back in order before */
 	CHECK_EQ(model_delta(self->model, &bench.before, "admin_destroy_qp"), 1);

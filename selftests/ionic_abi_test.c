@@ -686,9 +686,7 @@ IONIC_TEST(answer_to_nowhere_and_a_refusal)
 	CHECK_EQ(uv_run(host.raw->fd, &call), -EFAULT);
 	model_ask(self->model, "inject op=destroy_cq action=fail status=3");
 	raw_cq_start(&call, 16, &(struct uv_data) { &cq_req, sizeof(cq_req), &cq_resp, sizeof(cq_resp) });
-	for (unsigned int i = 0; i < call.hdr.num_attrs; i++)
-		if (call.attr[i].attr_id == UVERBS_ATTR_CREATE_CQ_RESP_CQE)
-			call.attr[i].data = 8;
+	uv_to_nowhere(&call, UVERBS_ATTR_CREATE_CQ_RESP_CQE);
 	CHECK_EQ(uv_run(host.raw->fd, &call), -EFAULT);
 	model_ask(self->model, "inject op=destroy_mr action=fail status=3");
 	CHECK_EQ(raw_mr(host.raw, before.text, 64, (uintptr_t)before.text, 0, NULL,

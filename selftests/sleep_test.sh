@@ -8,10 +8,7 @@
 . "${BASH_SOURCE[0]%/*}/lib/adapter.sh"
 . "${BASH_SOURCE[0]%/*}/lib/watch.sh"
 
-need_adapter efa
-need_leave
-pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
-[ -e "/sys/bus/pci/drivers/dvq_efa/$pci" ] || skip_all "$self is not driven by dvq_efa"
+need_watched
 module=${DVQ_BUILD:-}/test_modules/sleep_test.ko
 [ -e "$module" ] || skip_all 'no sleep_test.ko: it is built for guests only (make suite)'
 grep -qw freeze /sys/power/state 2> /dev/null || skip_all 'the kernel does not sleep (CONFIG_SUSPEND)'

@@ -1125,32 +1125,42 @@ out:
 	both_exit();
 }
 
+/* A message from a to b, of which b is told. */
+static void send_told(u32 id, int flags)
+{
+	EXPECT_EQ(recv(&b, id, 0, 8), 0);
+	EXPECT_EQ(send(&a, id, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | flags), 0);
+	EXPECT(soon(&b.events, 1));
+	WAIT(&a, id);
+	WAIT(&b, id);
+	atomic_set(&b.events, 0);
+}
+
+/* The same, of which b is told nothing, or not yet. */
+static void send_untold(u32 id, int flags)
+{
+	EXPECT_EQ(recv(&b, id, 0, 8), 0);
+	EXPECT_EQ(send(&a, id, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | flags), 0);
+	WAIT(&a, id);
+	WAIT(&b, id);
+}
+
 /*
  * A pipeline whose QPs are idle is armed with the other one, and its arms are not answered. The adapter
  * counts them modulo the ring's entries.
  */
 static void arm_often(enum ib_cq_notify_flags flags, int send_flags)
 {
-	u32 arms, armed = 0, i;
+	u32 arms, i;
 
 	for (arms = 32; arms <= 2048; arms *= 2) {
-		atomic_set(&b.events, 0);
-		for (; armed < arms; armed++)
+		for (i = 0; i < arms; i++)
 			EXPECT_EQ(ib_req_notify_cq(b.cq, flags), 0);
-		EXPECT_EQ(recv(&b, arms, 0, 8), 0);
-		EXPECT_EQ(send(&a, arms, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | send_flags), 0);
-		EXPECT(soon(&b.events, 1));
-		WAIT(&a, arms);
-		WAIT(&b, arms);
-		armed = 0;
+		send_told(arms, send_flags);
 	}
 	/* and still what was asked for */
 	for (i = 0; i < 2; i++) {
-		atomic_set(&b.events, 0);
-		EXPECT_EQ(recv(&b, i, 0, 8), 0);
-		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | send_flags), 0);
-		WAIT(&a, i);
-		WAIT(&b, i);
+		send_untold(i, send_flags);
 		msleep(50);
 		EXPECT_EQ(atomic_read(&b.events), 0);
 	}
@@ -1167,34 +1177,20 @@ static void test_armed_often(void)
 	/* solicited ones pile up while others come */
 	for (i = 0; i < 300; i++) {
 		EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_SOLICITED), 0);
-		EXPECT_EQ(recv(&b, i, 0, 8), 0);
-		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
-		WAIT(&a, i);
-		WAIT(&b, i);
+		send_untold(i, 0);
 		EXPECT_EQ(atomic_read(&b.events), 0);
-		if (hweight32(i + 1) != 1 || i < 31)
-			continue;
-		EXPECT_EQ(recv(&b, i, 0, 8), 0);
-		EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED | IB_SEND_SOLICITED), 0);
-		EXPECT(soon(&b.events, 1));
-		WAIT(&a, i);
-		WAIT(&b, i);
-		atomic_set(&b.events, 0);
+		if (hweight32(i + 1) == 1 && i >= 31)
+			send_told(i, IB_SEND_SOLICITED);
 	}
 	/* nobody knows whether an event has answered arms of both kinds */
 	for (arms = 32; arms <= 1024; arms *= 2) {
-		for (i = 1; i <= arms; i++) {
-			atomic_set(&b.events, 0);
+		for (i = 1; i < arms; i++) {
 			EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_SOLICITED), 0);
-			if (i < arms)
-				EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_NEXT_COMP), 0);
-			EXPECT_EQ(recv(&b, i, 0, 8), 0);
-			EXPECT_EQ(send(&a, i, IB_WR_SEND, 0, 8,
-				       IB_SEND_SIGNALED | (i < arms ? 0 : IB_SEND_SOLICITED)), 0);
-			EXPECT(soon(&b.events, 1));
-			WAIT(&a, i);
-			WAIT(&b, i);
+			EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_NEXT_COMP), 0);
+			send_told(i, 0);
 		}
+		EXPECT_EQ(ib_req_notify_cq(b.cq, IB_CQ_SOLICITED), 0);
+		send_told(arms, IB_SEND_SOLICITED);
 	}
 out:
 	both_exit();
@@ -1510,13 +1506,13 @@ out:
 
 static ktime_t stop_not_before;
 
-/* May not sleep; interrupts are on, so time goes on. */
 /* The clock of those that may be where no lock can be taken: a probe may be a breakpoint. */
 static bool is_before(ktime_t time)
 {
 	return ktime_get_mono_fast_ns() < ktime_to_ns(time);
 }
 
+/* May not sleep; interrupts are on, so time goes on. */
 static int hold_up(struct kprobe *probe, struct pt_regs *regs)
 {
 	while (is_before(stop_not_before)) {

@@ -18,6 +18,13 @@ bool async_next(const struct adapter *adapter, struct ibv_async_event *event, un
 	return true;
 }
 
+bool async_next_is(const struct adapter *adapter, enum ibv_event_type type, unsigned int ms)
+{
+	struct ibv_async_event event;
+
+	return async_next(adapter, &event, ms) && event.event_type == type;
+}
+
 void async_forget(const struct adapter *adapter)
 {
 	struct ibv_async_event event;

@@ -7,6 +7,8 @@
 
 /* the next one; false if none comes for @ms. It is acknowledged */
 bool async_next(const struct adapter *adapter, struct ibv_async_event *event, unsigned int ms);
+/* the same, and it is of that type */
+bool async_next_is(const struct adapter *adapter, enum ibv_event_type type, unsigned int ms);
 /* those that came up to now, of whatever happened before, do not matter */
 void async_forget(const struct adapter *adapter);
 /*

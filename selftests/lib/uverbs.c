@@ -55,6 +55,13 @@ struct ib_uverbs_attr *uv_out(struct uv_call *call, uint16_t id, void *data, siz
 	return add(call, id, len, (uintptr_t)data);
 }
 
+void uv_to_nowhere(struct uv_call *call, uint16_t id)
+{
+	for (unsigned int i = 0; i < call->hdr.num_attrs; i++)
+		if (call->attr[i].attr_id == id)
+			call->attr[i].data = 8;
+}
+
 struct ib_uverbs_attr *uv_handle(struct uv_call *call, uint16_t id, uint32_t handle)
 {
 	return add(call, id, 0, handle);

@@ -50,6 +50,8 @@ void uv_start(struct uv_call *call, uint16_t object, uint16_t method);
 /* The attribute, for tests that want to spoil it. All are mandatory to the kernel. */
 struct ib_uverbs_attr *uv_in(struct uv_call *call, uint16_t id, const void *data, size_t len);
 struct ib_uverbs_attr *uv_out(struct uv_call *call, uint16_t id, void *data, size_t len);
+/* what the call has for that answer is no address */
+void uv_to_nowhere(struct uv_call *call, uint16_t id);
 /* A new handle is in the attribute's data afterwards. */
 struct ib_uverbs_attr *uv_handle(struct uv_call *call, uint16_t id, uint32_t handle);
 struct ib_uverbs_attr *uv_const(struct uv_call *call, uint16_t id, uint64_t value);

@@ -3,6 +3,15 @@
 #
 # A program that has the adapter under test open, and is told when it loses it. Sourced behind adapter.sh.
 
+# skips the program unless an EFA adapter of dvq_efa may be taken away; $pci is where it is
+need_watched()
+{
+	need_adapter efa
+	need_leave
+	pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
+	[ -e "/sys/bus/pci/drivers/dvq_efa/$pci" ] || skip_all "$self is not driven by dvq_efa"
+}
+
 # watch_start: from here on $watched says what it was told
 watch_start()
 {
