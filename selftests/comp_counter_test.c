@@ -8,9 +8,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include <infiniband/efadv.h>
+
 #include "lib/async.h"
 #include "lib/driver.h"
 #include "lib/efa_test.h"
+#include "lib/memory.h"
 #include "lib/uverbs.h"
 
 enum { OP_SEND = 1, OP_RECV = 2, OP_READ = 4, OP_REMOTE_READ = 8, OP_WRITE = 16, OP_REMOTE_WRITE = 32 };
@@ -312,7 +315,7 @@ static void move(struct duo *duo, const struct work *work, bool receives, struct
 		cq_wait_many(duo->b->recv_cq, 1);
 }
 
-EFA_TEST(operations_are_counted)
+EFA_TEST(f31_operations_are_counted)
 {
 	const struct endpoint_options options = { .state = IBV_QPS_INIT };
 	struct buffer *from, *to;
@@ -369,19 +372,152 @@ EFA_TEST(operations_are_counted)
 	CHECK_EQ(live(), 0);
 }
 
-EFA_TEST(as_many_as_promised)
+/* ---- memory of the caller ---------------------------------------------------------------- */
+
+enum { IN_MEMORY = EFADV_COMP_CNTR_INIT_WITH_COMP_EXTERNAL_MEM | EFADV_COMP_CNTR_INIT_WITH_ERR_EXTERNAL_MEM };
+
+static void need_external_memory(void)
 {
-	struct counter *counters[64];
+	need_counters();
+	if (verbs.create == raw_create)
+		SKIP("libibverbs has no completion counters: the first is that of rdma-core 65");
+}
+
+static struct counter *counter_in(const struct efadv_comp_cntr_init_attr *where, uint32_t inlen)
+{
+	struct efadv_comp_cntr_init_attr attr = *where;
+	struct counter_init init = {};
+
+	errno = 0;
+	return (struct counter *)efadv_create_comp_cntr(self->context, (void *)&init, &attr, inlen);
+}
+
+static void expect_refused(const struct efadv_comp_cntr_init_attr *where, uint32_t inlen, int error)
+{
+	CHECK(!counter_in(where, inlen));
+	CHECK_EQ(errno, error);
+	CHECK_EQ(live(), 0);
+}
+
+EFA_TEST(f31_in_memory_of_the_caller)
+{
+	static volatile uint64_t values[2] __attribute__((aligned(16)));
+	struct efadv_comp_cntr_init_attr where = {
+		.flags = IN_MEMORY,
+		.comp_cntr_ext_mem = { .ptr = (uint8_t *)&values[0] },
+		.err_cntr_ext_mem = { .ptr = (uint8_t *)&values[1] },
+	};
+	struct counter *counter;
+
+	need_external_memory();
+	counter = counter_in(&where, sizeof(where));
+	REQUIRE(counter);
+	CHECK_EQ(verbs.set(counter, 100), 0);
+	CHECK_EQ(verbs.inc_err(counter, 7), 0);
+	expect(counter, 100, 7);
+	CHECK_EQ(values[0], 100);
+	CHECK_EQ(values[1], 7);
+	CHECK_EQ(verbs.destroy(counter), 0);
+
+	expect_refused(&where, offsetof(struct efadv_comp_cntr_init_attr, err_cntr_ext_mem), EINVAL);
+	where.comp_cntr_ext_mem.type = EFADV_MEMORY_LOCATION_DMABUF + 1;
+	expect_refused(&where, sizeof(where), EOPNOTSUPP);
+	where.comp_cntr_ext_mem.type = EFADV_MEMORY_LOCATION_VA;
+	where.flags |= 4;
+	expect_refused(&where, sizeof(where), EOPNOTSUPP);
+	where.flags = IN_MEMORY;
+	where.comp_mask = 1;
+	expect_refused(&where, sizeof(where), EOPNOTSUPP);
+	where.comp_mask = 0;
+	where.comp_cntr_ext_mem.ptr += 4;
+	expect_refused(&where, sizeof(where), EINVAL);
+}
+
+/* as that of a GPU may be: who asks for the numbers is told that they are not to be had, and they are there */
+EFA_TEST(f31_in_memory_that_the_processor_does_not_see)
+{
+	struct memory *memory = memory_scattered(1, 1);
+	volatile uint64_t *values = (void *)memory->base;
+	struct efadv_comp_cntr_init_attr where = { .flags = IN_MEMORY };
+	struct counter *counter;
+	uint64_t value = 4711;
+	const char *why;
+	int fd;
+
+	need_external_memory();
+	fd = memory_dmabuf(memory, memory->size, &why);
+	if (fd < 0)
+		SKIP(why);
+	where.comp_cntr_ext_mem = (struct efadv_memory_location){
+		.dmabuf = { .offset = 64, .fd = fd }, .type = EFADV_MEMORY_LOCATION_DMABUF,
+	};
+	where.err_cntr_ext_mem = where.comp_cntr_ext_mem;
+	where.err_cntr_ext_mem.dmabuf.offset = 128;
+	counter = counter_in(&where, sizeof(where));
+	close(fd);
+	REQUIRE(counter);
+	CHECK_EQ(verbs.set(counter, 100), 0);
+	CHECK_EQ(verbs.set_err(counter, 7), 0);
+	CHECK_EQ(verbs.read(counter, &value), EOPNOTSUPP);
+	CHECK_EQ(verbs.read_err(counter, &value), EOPNOTSUPP);
+	CHECK_EQ(value, 4711);
+	CHECK_EQ(values[8], 100);
+	CHECK_EQ(values[16], 7);
+	CHECK_EQ(verbs.destroy(counter), 0);
+	CHECK_EQ(live(), 0);
+}
+
+/* ---- how many ------------------------------------------------------------------------------ */
+
+/* at the limit those that are there work on, and one that goes makes room for one */
+EFA_TEST(f32_as_many_as_promised)
+{
+	enum { ALL = 64 };
+	struct counter *counters[ALL];
 
 	need_counters();
-	for (int i = 0; i < 64; i++)
+	for (int i = 0; i < ALL; i++)
 		counters[i] = counter_new(self);
-	CHECK_EQ(live(), 128);
-	CHECK(!counter_try());
-	CHECK_EQ(errno, ENOMEM);
-	for (int i = 0; i < 64; i++)
+	CHECK_EQ(live(), 2 * ALL);
+	for (int round = 0; round < 2; round++) {
+		CHECK(!counter_try());
+		CHECK_EQ(errno, ENOMEM);
+		CHECK_EQ(live(), 2 * ALL);
+		for (int i = 0; i < ALL; i++)
+			CHECK_EQ(verbs.set(counters[i], 10 * round + i), 0);
+		for (int i = 0; i < ALL; i++)
+			expect(counters[i], 10 * round + i, 0);
+		CHECK_EQ(verbs.destroy(counters[17]), 0);
+		counters[17] = counter_new(self);
+	}
+	for (int i = 0; i < ALL; i++)
 		CHECK_EQ(verbs.destroy(counters[i]), 0);
 	CHECK_EQ(live(), 0);
+}
+
+static void take_all_and_die(void *unused)
+{
+	struct ibv_context *context = ibv_open_device(self->device);
+
+	(void)unused;
+	REQUIRE(context);
+	while (verbs.create(context, &(struct counter_init){}))
+		;
+	CHECK_EQ(errno, ENOMEM);
+	fflush(stdout);
+	_exit(tap.failures ? 1 : 0);
+}
+
+EFA_TEST(f32_process_dies_with_all)
+{
+	struct model_stats before;
+
+	need_counters();
+	model_stats(self->model, &before);
+	child_end(child_start(take_all_and_die, NULL));
+	adapter_expect_objects(self, &before);
+	CHECK_EQ(live(), 0);
+	CHECK_EQ(verbs.destroy(counter_new(self)), 0);
 }
 
 /* Nothing is left of half a counter, or of half an attachment. */
