@@ -225,9 +225,9 @@ test_module_older_than_installed()
 	modules=/lib/modules/$(uname -r)
 	version=$(cat "/sys/module/$driver/version")
 	other=9${version:1}
-	reload="modprobe -r $driver && modprobe $driver"
+	reload="rmmod $driver dvq && modprobe $driver"
 	[ ! -d /sys/module/dvq_efa ] || [ ! -d /sys/module/dvq_ionic ] ||
-		reload='modprobe -r dvq_efa dvq_ionic && modprobe -a dvq_efa dvq_ionic'
+		reload='rmmod dvq_efa dvq_ionic dvq && modprobe -a dvq_efa dvq_ionic'
 	reload="reboot, or stop what uses the adapters, then $reload"
 	# nothing but such modules is installed for this kernel meanwhile
 	cover "$modules"
@@ -298,7 +298,7 @@ test_in_tree_driver()
 	[ ! -d "/sys/module/$driver" ] || { skip "needs the kernel's own driver (make check-oracle)"; return; }
 	names driver "the kernel's own driver"
 	# before there is a module the adapter stays with whom it has
-	[[ $("$dvq" doctor) = *'what to do: '*"build $driver for this kernel"*", and then modprobe -r "* ]] ||
+	[[ $("$dvq" doctor) = *'what to do: '*"build $driver for this kernel"*", and then rmmod "* ]] ||
 		fail "the advice is not to build $driver first"
 }
 
@@ -395,17 +395,45 @@ test_gone()
 	expect_again
 }
 
-# takes as long as the adapter is given to answer (the model's option admin_timeout)
+# Takes as long as the adapter is given to answer (an EFA model's option admin_timeout). What the doctor says then is done,
+# and of an ionic leaves the network alone.
 test_device_does_not_answer()
 {
-	[ "$kind" = efa ] || { skip 'is about EFA'; return; }
+	local netdev='' before='' advice
+
 	need_dvq || return 0
-	model "$name" inject 'op=*' count=1000 action=drop > /dev/null
+	[ "$kind" = efa ] || { netdev=$(netdev_of "$self"); before=$(cat "/sys/class/net/$netdev/ifindex"); }
+	model "$name" inject "op=$([ "$kind" = efa ] && echo '*' || echo create_cq)" count=1000 action=drop > /dev/null
 	names device 'does not answer'
 	model "$name" inject clear > /dev/null
-	echo "$pci" > "/sys/bus/pci/drivers/$driver/unbind"
-	echo "$pci" > "/sys/bus/pci/drivers/$driver/bind"
+	advice=$("$dvq" doctor 2> /dev/null | sed -n 's/^what to do: .*; bind it again: //p')
+	[ -n "$advice" ] || fail 'it is not said how to bind it again'
+	(eval "$advice") || fail "'$advice' fails"
+	[ "$kind" = efa ] || equal 'the interface' "$(cat "/sys/class/net/$netdev/ifindex")" "$before"
 	expect_again
+}
+
+# The adapter has nothing to do with it.
+test_cgroup_is_full()
+{
+	local group
+
+	need_dvq || return 0
+	group=$(mktemp -d)
+	if ! mount -t cgroup2 none "$group" || ! echo +rdma > "$group/cgroup.subtree_control"; then
+		skip 'needs a kernel with CONFIG_CGROUP_RDMA, and cgroups of version 2'
+		return
+	fi
+	mkdir "$group/full"
+	echo "$self hca_object=1" > "$group/full/rdma.max"
+	# shellcheck disable=SC2016 # for that shell
+	names device 'nothing can be made' sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group/full"
+	# shellcheck disable=SC2016 # for that shell
+	[[ $(sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group/full" "$dvq" doctor) = *'what to do: raise rdma.max '* ]] ||
+		fail 'the limit is not what the advice is about'
+	rmdir "$group/full"
+	umount "$group"
+	rmdir "$group"
 }
 
 has_rdma_side()
@@ -461,6 +489,28 @@ test_no_adapter()
 	cover /sys/bus/pci/devices
 	names adapter 'there is neither an EFA nor an ionic adapter'
 	uncover /sys/bus/pci/devices
+}
+
+# F-39: one of the vendor's next ones is named; beside others it is no fault
+test_f39_unknown_adapter()
+{
+	local id device hidden=()
+
+	id=$(mktemp)
+	[ "$kind" = efa ] && echo 0xefa5 > "$id" || echo 0x1010 > "$id"
+	for device in /sys/bus/pci/devices/*/device; do
+		grep -qE '^0x(efa|1002)' "$device" || continue
+		cover "$device" "$id"
+		hidden+=("$device")
+	done
+	names adapter "$(sed 's/0x/:/' "$id") is none that this dvq knows"
+	for device in "${hidden[@]:1}"; do
+		uncover "$device"
+	done
+	[[ $("$dvq" doctor 2> /dev/null) = *" note "*"$(sed 's/0x/:/' "$id") is none that this dvq knows"* ]] ||
+		fail 'it is not told beside another adapter'
+	uncover "${hidden[0]}"
+	rm "$id"
 }
 
 tap_run "$@"

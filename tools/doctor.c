@@ -32,6 +32,7 @@
  * struct kind - what differs between the two kinds of adapters
  *
  * @first, @last: PCI device ids
+ * @unknown: the first one, up to the end of that sixteen, that the vendor may give the next adapter; choice
  * @major, @minor: the oldest kernel that it can be driven on
  * @in_tree: the kernel's own RDMA driver, which distributions may ship
  * @since: the first rdma-core with its provider
@@ -39,7 +40,7 @@
  */
 struct kind {
 	const char *name, *what;
-	unsigned int vendor, first, last;
+	unsigned int vendor, first, last, unknown;
 	unsigned int major, minor;
 	const char *module, *in_tree, *provider;
 	unsigned int since;
@@ -47,9 +48,10 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{ "efa", "Amazon EFA", 0x1d0f, 0xefa0, 0xefa4, 6, 1, "dvq_efa", "efa", "efa", 27,
+	{ "efa", "Amazon EFA", 0x1d0f, 0xefa0, 0xefa4, 0xefa5, 6, 1, "dvq_efa", "efa", "efa", 27,
 	  "dvq-dkms", "/usr/src/dvq-[0-9]*" },
-	{ "ionic", "AMD Pensando", 0x1dd8, 0x1002, 0x1003, 6, 18, "dvq_ionic", "ionic_rdma", "ionic", 61,
+	/* 0x1004 manages the card; up to 0x100f are its other functions, storage and the like */
+	{ "ionic", "AMD Pensando", 0x1dd8, 0x1002, 0x1003, 0x1010, 6, 18, "dvq_ionic", "ionic_rdma", "ionic", 61,
 	  "dvq-ionic-dkms", "/usr/src/dvq-ionic-[0-9]*" },
 };
 
@@ -171,7 +173,10 @@ static bool is_outdated(const char *module, char *text, size_t size)
 	return false;
 }
 
-/* how modules that have been replaced on the disk get loaded; dvq.ko goes with the last driver */
+/*
+ * How modules that have been replaced on the disk get loaded. Not by modprobe -r, which removes what they needed as well
+ * if nobody else does: of an ionic that is the host's network.
+ */
 static void advise_reload(char *advice, size_t size)
 {
 	char modules[NAME] = "";
@@ -184,7 +189,7 @@ static void advise_reload(char *advice, size_t size)
 		used += snprintf(modules + used, sizeof(modules) - used, " %s", kinds[i].module);
 		loaded++;
 	}
-	snprintf(advice, size, "reboot, or stop what uses the adapters, then modprobe -r%s && modprobe%s%s",
+	snprintf(advice, size, "reboot, or stop what uses the adapters, then rmmod%s dvq && modprobe%s%s",
 		 modules, loaded > 1 ? " -a" : "", modules);
 }
 
@@ -333,21 +338,21 @@ static bool driver_of(const struct kind *kind, const char *pci, char *driver, si
 
 /*
  * How ours gets what @driver of the kernel has. Not before there is one: the adapter is in use. A driver that is
- * loaded does not look again for what has become free.
+ * loaded does not look again for what has become free. By rmmod, as in advise_reload().
  */
 static void advise_taking(const struct kind *kind, const char *driver, char *advice, size_t size)
 {
 	char build[2 * NAME];
 
 	if (is_loaded(kind->module) && is_installed(kind->module)) {
-		snprintf(advice, size, "modprobe -r %s %s && modprobe %s", driver, kind->module, kind->module);
+		snprintf(advice, size, "rmmod %s %s && modprobe %s", driver, kind->module, kind->module);
 	} else if (is_loaded(kind->module)) {
 		snprintf(advice, size, "rmmod %s %s, and insmod %s again", driver, kind->module, kind->module);
 	} else if (is_installed(kind->module)) {
-		snprintf(advice, size, "modprobe -r %s && modprobe %s", driver, kind->module);
+		snprintf(advice, size, "rmmod %s && modprobe %s", driver, kind->module);
 	} else {
 		advise_build(kind, build, sizeof(build));
-		snprintf(advice, size, "%s, and then modprobe -r %s && modprobe %s", build, driver, kind->module);
+		snprintf(advice, size, "%s, and then rmmod %s && modprobe %s", build, driver, kind->module);
 	}
 }
 
@@ -542,13 +547,18 @@ static struct ibv_context *open_device(const char *name)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	struct ibv_context *context = NULL;
+	int err = ENODEV;
 
-	errno = ENODEV;
-	for (unsigned int i = 0; list && list[i] && !context; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			context = ibv_open_device(list[i]);
+	for (unsigned int i = 0; list && list[i] && !context; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), name) != 0)
+			continue;
+		errno = 0;
+		context = ibv_open_device(list[i]);
+		err = errno ? errno : EIO;
+	}
 	if (list)
 		ibv_free_device_list(list);
+	errno = err;
 	return context;
 }
 
@@ -566,34 +576,62 @@ static int try_objects(struct ibv_context *context)
 	return err;
 }
 
+/* of an ionic the RDMA side alone: its Ethernet may be how this is read */
 static void advise_rebind(const struct kind *kind, const char *pci, char *advice, size_t size)
 {
-	const char *driver = is_ionic(kind) ? "ionic" : kind->module;
+	char driver[NAME], device[NAME];
 
+	if (is_ionic(kind)) {
+		sysfs_find(device, sizeof(device), PCI "/ionic.rdma.*", pci);
+		snprintf(driver, sizeof(driver), "auxiliary/drivers/%s.rdma", kind->module);
+	} else {
+		snprintf(device, sizeof(device), "%s", pci);
+		snprintf(driver, sizeof(driver), "pci/drivers/%s", kind->module);
+	}
 	snprintf(advice, size,
-		 "bind it again: echo %s > /sys/bus/pci/drivers/%s/unbind, the same to bind; look into dmesg",
-		 pci, driver);
+		 "look into dmesg; bind it again: cd /sys/bus/%s && echo %s > unbind && echo %s > bind",
+		 driver, device, device);
 }
 
-static bool check_answers(const struct kind *kind, const char *pci, struct ibv_context *context)
+/*
+ * What of an adapter's that could not be made or opened says @err. Not everything is the adapter's fault, and others may use
+ * it: only one that is dead is advised to be bound again.
+ */
+static void report_failure(const struct kind *kind, const char *pci, const char *device, int err)
 {
-	char advice[2 * NAME];
-	int err = try_objects(context);
+	char advice[4 * NAME];
 
-	if (!err)
-		return true;
-	advise_rebind(kind, pci, advice, sizeof(advice));
-	report(LAYER_DEVICE, STATE_BAD, pci,
-	       err == ENOMEM ? "raise the limit of locked memory (ulimit -l), or free objects of other programs" :
-			       advice,
-	       err == ENOMEM ? "nothing can be made on it: %s" : "the adapter does not answer: %s",
+	switch (err) {
+	case EIO:
+	case ENODEV:
+	case ETIME:
+	case ETIMEDOUT:
+		advise_rebind(kind, pci, advice, sizeof(advice));
+		report(LAYER_DEVICE, STATE_BAD, pci, advice, "%s does not answer: %s", device,
+		       strerror(err));
+		return;
+	case ENOMEM:
+		snprintf(advice, sizeof(advice),
+			 "raise the limit of locked memory (ulimit -l), or free objects of other programs");
+		break;
+	case EAGAIN:
+		snprintf(advice, sizeof(advice),
+			 "raise rdma.max of this process's cgroup, or free what is counted there (rdma.current)");
+		break;
+	case EMFILE:
+	case ENFILE:
+		snprintf(advice, sizeof(advice), "raise the limit of open files (ulimit -n)");
+		break;
+	default:
+		snprintf(advice, sizeof(advice), "look for the reason: dmesg");
+	}
+	report(LAYER_DEVICE, STATE_BAD, pci, advice, "nothing can be made on %s: %s", device,
 	       strerror(err));
-	return false;
 }
 
 static void check_port(const struct kind *kind, const char *pci, struct ibv_context *context)
 {
-	char netdev[NAME] = "its interface", advice[2 * NAME];
+	char netdev[NAME] = "its interface", advice[4 * NAME];
 	struct ibv_port_attr port;
 	int err = ibv_query_port(context, 1, &port);
 
@@ -626,19 +664,16 @@ static void check_methods(const char *pci, struct ibv_context *context)
 static void check_device(const struct kind *kind, const char *pci, const char *device)
 {
 	struct ibv_context *context = open_device(device);
-	char advice[2 * NAME];
+	int err = context ? try_objects(context) : errno;
 
-	if (!context) {
-		advise_rebind(kind, pci, advice, sizeof(advice));
-		report(LAYER_DEVICE, STATE_BAD, pci, advice, "%s does not answer: it cannot be opened: %s",
-		       device, strerror(errno));
-		return;
-	}
-	if (check_answers(kind, pci, context)) {
+	if (err) {
+		report_failure(kind, pci, device, err);
+	} else {
 		check_port(kind, pci, context);
 		check_methods(pci, context);
 	}
-	ibv_close_device(context);
+	if (context)
+		ibv_close_device(context);
 }
 
 /* ---- limits ----------------------------------------------------------------------------------- */
@@ -728,7 +763,11 @@ static void check_adapter(const struct kind *kind, const char *pci, unsigned int
 		check_device(kind, pci, device);
 }
 
-static unsigned int check_kind(const struct kind *kind)
+typedef void (*adapter_fn)(const struct kind *kind, const char *pci, unsigned int id);
+
+/* each function of the kind's vendor with an id from @first to @last; how many there are */
+static unsigned int for_each_function(const struct kind *kind, unsigned int first, unsigned int last,
+				      adapter_fn look)
 {
 	unsigned int found = 0;
 	glob_t functions;
@@ -744,23 +783,42 @@ static unsigned int check_kind(const struct kind *kind)
 		    strtoul(vendor, NULL, 16) != kind->vendor)
 			continue;
 		number = strtoul(id, NULL, 16);
-		if (number < kind->first || number > kind->last)
+		if (number < first || number > last)
 			continue;
-		check_adapter(kind, pci, number);
+		look(kind, pci, number);
 		found++;
 	}
 	globfree(&functions);
 	return found;
 }
 
+static void report_unknown(enum state state, const struct kind *kind, const char *pci, unsigned int id)
+{
+	report(LAYER_ADAPTER, state, pci, "look for a newer dvq", "%s %04x:%04x is none that this dvq knows",
+	       kind->what, kind->vendor, id);
+}
+
+static void note_unknown(const struct kind *kind, const char *pci, unsigned int id)
+{
+	report_unknown(STATE_NOTE, kind, pci, id);
+}
+
+static void blame_unknown(const struct kind *kind, const char *pci, unsigned int id)
+{
+	report_unknown(STATE_BAD, kind, pci, id);
+}
+
 int doctor(bool json)
 {
-	unsigned int found = 0;
+	unsigned int known = 0, unknown = 0;
 
 	uname(&machine);
 	for (unsigned int i = 0; i < N(kinds); i++)
-		found += check_kind(&kinds[i]);
-	if (!found)
+		known += for_each_function(&kinds[i], kinds[i].first, kinds[i].last, check_adapter);
+	for (unsigned int i = 0; i < N(kinds); i++)
+		unknown += for_each_function(&kinds[i], kinds[i].unknown, kinds[i].unknown | 0xf,
+					     known ? note_unknown : blame_unknown);
+	if (!known && !unknown)
 		report(LAYER_ADAPTER, STATE_BAD, "PCI",
 		       "attach one (EC2: a network interface of type EFA), or pass it through to this machine",
 		       "there is neither an EFA nor an ionic adapter");

@@ -92,14 +92,14 @@ static const struct cap_name wq_caps[] = {
 static int list_device(struct ibv_device *device)
 {
 	struct ibv_context *context = ibv_open_device(device);
+	int ret, err = errno;
 	struct dvq_device_info info;
 	char driver[64];
-	int ret;
 
 	driver_of(device, driver, sizeof(driver));
 	printf("%-16s %-12s ", ibv_get_device_name(device), driver);
 	if (!context) {
-		printf("cannot be opened: %s\n", strerror(errno));
+		printf("cannot be opened: %s\n", strerror(err));
 		return 1;
 	}
 	ret = dvq_device_query(context, &info, sizeof(info));

@@ -30,9 +30,25 @@ static int end_of_dump(const struct nlmsghdr *header, void *arg)
 	return MNL_CB_ERROR;
 }
 
+/* what is refused before a dump begins, and what has no other answer; of types below the length libmnl knows but these */
+static int refusal(const struct nlmsghdr *header, void *arg)
+{
+	const struct nlmsgerr *error = mnl_nlmsg_get_payload(header);
+
+	(void)arg;
+	if (mnl_nlmsg_get_payload_len(header) < sizeof(*error)) {
+		errno = EBADMSG;
+		return MNL_CB_ERROR;
+	}
+	if (!error->error)
+		return MNL_CB_STOP;
+	errno = -error->error;
+	return MNL_CB_ERROR;
+}
+
 static int ask(struct nlmsghdr *request, mnl_cb_t answer, void *arg)
 {
-	static mnl_cb_t control[] = { [NLMSG_DONE] = end_of_dump };
+	static mnl_cb_t control[] = { [NLMSG_ERROR] = refusal, [NLMSG_DONE] = end_of_dump };
 	char buffer[ANSWER_MAX];
 	struct mnl_socket *socket;
 	unsigned int port;
