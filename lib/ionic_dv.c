@@ -529,6 +529,12 @@ DVQ_API int ionic_dv_qp_get_recv_dbell_data(struct ibv_qp *ibqp, uint64_t *dbdat
 	return get_dbell_data(ibqp, true, dbdata, "ionic_dv_qp_get_recv_dbell_data");
 }
 
+static bool wants_plain_cq(const struct ionic_cq_init_attr_ex *attr)
+{
+	return !attr || !attr->comp_mask ||
+	       (attr->comp_mask == IONIC_CQ_INIT_ATTR_MASK_FLAGS && !attr->flags);
+}
+
 static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context,
 				      struct ibv_cq_init_attr_ex *attr,
 				      struct ionic_cq_init_attr_ex *ionic_attr)
@@ -559,5 +565,7 @@ DVQ_API struct ibv_cq_ex *ionic_dv_create_cq_ex(struct ibv_context *ibctx,
 		errno = error;
 		return NULL;
 	}
-	return ionic_attr ? create_cq_ex(ibctx, attr, ionic_attr) : ibv_create_cq_ex(ibctx, attr);
+	if (wants_plain_cq(ionic_attr))
+		return ibv_create_cq_ex(ibctx, attr);
+	return create_cq_ex(ibctx, attr, ionic_attr);
 }

@@ -745,7 +745,9 @@ IONIC_TEST(doorbells_are_those_of_the_open_context)
 IONIC_TEST(calls_that_the_stock_library_has_not)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
-	struct ionic_cq_init_attr_ex ionic_attr = { 0 };
+	struct ionic_cq_init_attr_ex ionic_attr = {
+		.comp_mask = IONIC_CQ_INIT_ATTR_MASK_FLAGS, .flags = IONIC_CQ_INIT_ATTR_CCQE,
+	};
 	struct endpoint *endpoint;
 	struct ibv_cq_ex *cq;
 
@@ -756,6 +758,14 @@ IONIC_TEST(calls_that_the_stock_library_has_not)
 	errno = 0;
 	CHECK(!ionic_dv_create_cq_ex(self->context, &attr, &ionic_attr));
 	CHECK_EQ(errno, EOPNOTSUPP);
+	/* a plain CQ they need not have it for */
+	ionic_attr.flags = 0;
+	cq = ionic_dv_create_cq_ex(self->context, &attr, &ionic_attr);
+	REQUIRE(cq);
+	CHECK_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	cq = ionic_dv_create_cq_ex(self->context, &attr, &(struct ionic_cq_init_attr_ex){ .flags = 1 });
+	REQUIRE(cq);
+	CHECK_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
 	cq = ionic_dv_create_cq_ex(self->context, &attr, NULL);
 	REQUIRE(cq);
 	CHECK_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);

@@ -202,7 +202,7 @@ struct ionic_cq_init_attr_ex {
 };
 
 int ionic_dv_pd_set_expdb_mask(struct ibv_pd *ibpd, uint8_t mask);
-/* @ionic_attr NULL: the same as ibv_create_cq_ex(), everywhere */
+/* @ionic_attr NULL or without flags: the same as ibv_create_cq_ex(), everywhere */
 struct ibv_cq_ex *ionic_dv_create_cq_ex(struct ibv_context *ibctx,
 					struct ibv_cq_init_attr_ex *attr,
 					struct ionic_cq_init_attr_ex *ionic_attr);

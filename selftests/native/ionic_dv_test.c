@@ -263,7 +263,9 @@ TEST(kernel_that_refuses)
 TEST(in_tree_driver_is_all_the_stock_librarys)
 {
 	struct ibv_context *context = open_with(FAKE_IONIC_IN_TREE, "next");
-	struct ionic_cq_init_attr_ex ionic_attr = {};
+	struct ionic_cq_init_attr_ex ionic_attr = {
+		.comp_mask = IONIC_CQ_INIT_ATTR_MASK_FLAGS, .flags = IONIC_CQ_INIT_ATTR_CCQE,
+	};
 	struct ibv_cq_init_attr_ex attr = {};
 	struct ibv_pd pd = pd_of(context);
 	struct ibv_qp qp = qp_of(context);
@@ -298,7 +300,9 @@ TEST(in_tree_driver_is_all_the_stock_librarys)
 TEST(proposed_calls_that_the_stock_library_has_not)
 {
 	struct ibv_context *context = open_with(FAKE_IONIC_IN_TREE, "65");
-	struct ionic_cq_init_attr_ex ionic_attr = {};
+	struct ionic_cq_init_attr_ex ionic_attr = {
+		.comp_mask = IONIC_CQ_INIT_ATTR_MASK_FLAGS, .flags = IONIC_CQ_INIT_ATTR_CCQE,
+	};
 	struct ibv_cq_init_attr_ex attr = {};
 	struct ibv_pd pd = pd_of(context);
 	struct ibv_qp qp = qp_of(context);
