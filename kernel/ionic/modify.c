@@ -36,6 +36,7 @@ static_assert((int)IONIC_QPS_RESET == IB_QPS_RESET && (int)IONIC_QPS_ERR == IB_Q
 
 #define PSN_MASK	0xffffff
 #define QPN_MASK	0xffffff
+#define QKEY_PRIVILEGED	0x80000000
 #define TIMER_MAX	31	/* exponents and codes of five bits */
 #define RETRY_MAX	7
 #define MTU_LOG2(mtu)	((mtu) + 7)	/* IB_MTU_256 is 1 */
@@ -101,6 +102,12 @@ static bool values_are_ok(const struct ib_qp_attr *attr, int mask)
 		 (mask & IB_QP_DEST_QPN && attr->dest_qp_num > QPN_MASK));
 }
 
+/* The core would let root have one; what such a key means is the kernel's, as that of the GSI QP. */
+static bool qkey_is_ok(const struct dion_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return !(mask & IB_QP_QKEY && attr->qkey & QKEY_PRIVILEGED && qp->dvq.ibqp.uobject);
+}
+
 static int check_modify(const struct dion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int ret;
@@ -110,6 +117,8 @@ static int check_modify(const struct dion_qp *qp, const struct ib_qp_attr *attr,
 		ret = -EINVAL;
 	if (!ret)
 		ret = check_transition(qp, attr, mask);
+	if (!ret && !qkey_is_ok(qp, attr, mask))
+		ret = -EPERM;
 	if (ret)
 		ibdev_dbg(qp->dvq.ibqp.device, "QP %u: cannot set %#x: %d\n",
 			  qp->dvq.ibqp.qp_num, mask, ret);
