@@ -36,7 +36,9 @@ static inline int gpu_sees(uint64_t map, uint64_t length, uint64_t address, enum
 	else if (pages == GPU_READ_ONLY)
 		flags |= cudaHostRegisterReadOnly;
 	ret = cudaHostRegister((void *)(uintptr_t)map, length, flags);
-	/* doorbells of several queues may be on one page */
+	/* Doorbells of several queues may be on one page. The error waits for who asks for the last one: GPU_LAUNCH(). */
+	if (ret)
+		(void)cudaGetLastError();
 	if (ret && ret != cudaErrorHostMemoryAlreadyRegistered)
 		return ret;
 	ret = cudaHostGetDevicePointer(&start, (void *)(uintptr_t)map, 0);
