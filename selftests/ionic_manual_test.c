@@ -16,6 +16,7 @@
 #include "example/dvq_ionic_wr_send.3.h"
 #include "example/dvq_pd_set_policy.3.h"
 #include "example/dvq_qp_query.3.h"
+#include "example/dvq_region_alloc.3.h"
 #include "example/ionic_dv_get_ctx.3.h"
 #include "example/ionic_dv_pd_set_sqcmb.3.h"
 #include "example/ionic_dv_pd_set_udma_mask.3.h"
@@ -215,8 +216,10 @@ IONIC_TEST(placement)
 	};
 	struct dvq_device_info device;
 	struct dvq_wq_info sq, rq;
+	struct dvq_region region;
 	struct dvq_qp_info info;
 	struct ibv_qp *qp;
+	struct ibv_pd *pd;
 
 	if (!self->dvq)
 		SKIP("needs the adapter to be driven by dvq_ionic");
@@ -224,6 +227,13 @@ IONIC_TEST(placement)
 	if (!(device.caps & DVQ_DEVICE_RQ_EXPDB))
 		SKIP("the adapter has no express doorbells for receive queues");
 	CHECK_EQ(receive_queues_in_cmb(pd_new(self)), 0);
+	pd = pd_new(self);
+	CHECK_EQ(reserve(pd, device.cmb_bytes + 1, &region), ENOSPC);
+	CHECK_EQ(reserve(pd, device.cmb_bytes / 2, &region), 0);
+	qp = qp_in_cmb(pd, &attr);
+	REQUIRE(qp);
+	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(dvq_region_free(&region), 0);
 	qp = qp_in_cmb(pd_new(self), &attr);
 	REQUIRE(qp);
 	CHECK_EQ(dvq_qp_query(qp, &info, sizeof(info), &sq, &rq, sizeof(rq)), 0);

@@ -328,6 +328,63 @@ IONIC_TEST(region_freed_while_in_use)
 	CHECK_EQ(device().cmb_free, free_bytes);
 }
 
+#define PIECES	64
+
+/* all that is left; how many pieces, for it is given in powers of two */
+static unsigned int take_the_rest(struct dvq_region *pieces)
+{
+	uint64_t length = device().cmb_bytes;
+	unsigned int n = 0;
+
+	while (length && n < PIECES) {
+		if (!dvq_region_alloc(self->context, length, &pieces[n], sizeof(*pieces)))
+			n++;
+		else
+			length /= 2;
+	}
+	return n;
+}
+
+/* the same by the calls of libdvq */
+IONIC_TEST(calls_of_the_library)
+{
+	const struct dvq_pd_policy insist = { .sq = INSIST, .rq = INSIST }, nothing = { 0 };
+	struct dvq_region region = {}, rest[PIECES] = {};
+	struct endpoint *endpoint;
+	uint64_t free_bytes;
+	unsigned int pieces;
+	struct ibv_pd *pd;
+	void *address;
+
+	need_cmb();
+	pd = pd_new(self);
+	free_bytes = device().cmb_free;
+	CHECK_EQ(dvq_region_alloc(self->context, 0, &region, sizeof(region)), EINVAL);
+	CHECK_EQ(dvq_region_alloc(self->context, device().cmb_bytes + 1, &region, sizeof(region)), ENOSPC);
+	CHECK_EQ(dvq_region_alloc(self->context, 2 * RING - 1, &region, sizeof(region)), 0);
+	CHECK_EQ(region.length, 2 * RING);
+	CHECK_EQ(device().cmb_free, free_bytes - 2 * RING);
+	CHECK_EQ(dvq_region_map(&region, &address), 0);
+	memset(address, 0x5a, region.length);
+	CHECK_EQ(((uint8_t *)address)[region.length - 1], 0x5a);
+	CHECK_EQ(dvq_pd_set_pool(pd, &insist, sizeof(insist), &region), 0);
+	/* with no room besides, and none for a second one */
+	pieces = take_the_rest(rest);
+	CHECK_EQ(device().cmb_free, 0);
+	endpoint = small(pd);
+	REQUIRE(endpoint);
+	CHECK_EQ(placed(endpoint), 2);
+	CHECK(!small(pd));
+	CHECK_EQ(errno, ENOSPC);
+	for (unsigned int i = 0; i < pieces; i++)
+		CHECK_EQ(dvq_region_free(&rest[i]), 0);
+	CHECK_EQ(endpoint_destroy(endpoint), 0);
+	CHECK_EQ(dvq_region_free(&region), 0);
+	CHECK_EQ(device().cmb_free, free_bytes - 2 * RING);
+	CHECK_EQ(dvq_pd_set_policy(pd, &nothing, sizeof(nothing)), 0);
+	CHECK_EQ(device().cmb_free, free_bytes);
+}
+
 /* messages through queues of a region, in both directions */
 IONIC_TEST(messages_through_a_region)
 {

@@ -107,6 +107,74 @@ int dvq_pd_set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uin
  */
 int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, uint32_t size);
 
+/* ---- controller memory of one's own ----------------------------------------------------- */
+
+/**
+ * struct dvq_region - a region of an adapter's controller memory
+ * @context: the open device that it is of; NULL: it was freed
+ * @length: bytes, what was asked for rounded up to the adapter's granule
+ * @key: offset to mmap() the context's file at
+ * @map: where dvq_region_map() has mapped it; 0: nowhere
+ * @handle: the kernel's
+ * @reserved: zero
+ */
+struct dvq_region {
+	struct ibv_context *context;
+	uint64_t length;
+	uint64_t key;
+	uint64_t map;
+	uint32_t handle;
+	uint32_t reserved;
+};
+
+/**
+ * dvq_region_alloc() - take controller memory
+ * @context: an open device
+ * @length: bytes; not 0
+ * @region: the caller's, who does not change it
+ * @size: sizeof(*region)
+ *
+ * It is the caller's until it is freed, or the device closed.
+ *
+ * Return: 0; ENOSPC: there is not as much; EOPNOTSUPP: the adapter has none to give.
+ */
+int dvq_region_alloc(struct ibv_context *context, uint64_t length, struct dvq_region *region,
+		     uint32_t size);
+
+/**
+ * dvq_region_map() - map it, write-combining, until it is freed
+ * @region: what dvq_region_alloc() filled
+ * @address: where it is; the same each time. Reads are slow. Not inherited by fork()
+ *
+ * Return: 0 or the errno of the mapping.
+ */
+int dvq_region_map(struct dvq_region *region, void **address);
+
+/**
+ * dvq_region_free() - give it back, and unmap what dvq_region_map() mapped
+ * @region: NULL and one that was freed are fine. Not in a child, whose file is its parent's
+ *
+ * The memory is the adapter's again when no queue is in it and no policy names it.
+ *
+ * Return: 0; or a positive errno: it is unmapped, and not freed.
+ */
+int dvq_region_free(struct dvq_region *region);
+
+/**
+ * dvq_pd_set_pool() - dvq_pd_set_policy(), and where in controller memory the queues go
+ * @pd: the PD; a parent domain means its root
+ * @policy: see struct dvq_pd_policy; of zeros, the region is not named any more
+ * @size: sizeof(*policy)
+ * @pool: a region of the same context
+ *
+ * Queues in controller memory are placed there and nowhere else, so nobody else can take the room for them. It
+ * stays so when dvq_pd_set_policy() changes the policy. What the caller keeps there itself is his own risk.
+ *
+ * Return: 0 or a positive errno.
+ */
+int dvq_pd_set_pool(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size,
+		    const struct dvq_region *pool);
+
 /* ---- EFA rings -------------------------------------------------------------------------- */
 
 /**

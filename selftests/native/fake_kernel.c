@@ -153,7 +153,35 @@ static int set_policy(struct ib_uverbs_ioctl_hdr *hdr)
 	from = attr->len <= sizeof(attr->data) ? &attr->data : (void *)(uintptr_t)attr->data;
 	memcpy(&fake_kernel.policy, from, size);
 	fake_kernel.policies++;
+	attr = find_attr(hdr, DVQ_ATTR_SET_PD_POLICY_POOL);
+	if (attr)
+		fake_kernel.pool = (uint32_t)attr->data;
 	return 0;
+}
+
+/* the one region of handle 5 */
+static int cmb_method(struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *attr = find_attr(hdr, DVQ_ATTR_CMB_ALLOC_HANDLE);
+	const struct dvq_cmb_alloc *req;
+
+	if (fake_kernel.error)
+		return fake_kernel.error;
+	if (!attr)
+		return EINVAL;
+	if (hdr->method_id == DVQ_METHOD_CMB_FREE) {
+		if (attr->data != FAKE_REGION || !fake_kernel.region.length)
+			return ENOENT;
+		fake_kernel.region.length = 0;
+		return 0;
+	}
+	if (hdr->method_id != DVQ_METHOD_CMB_ALLOC)
+		return EPROTONOSUPPORT;
+	req = (const void *)(uintptr_t)find_attr(hdr, DVQ_ATTR_CMB_ALLOC_REQ)->data;
+	attr->data = FAKE_REGION;
+	fake_kernel.region.length = (req->length + 4095) / 4096 * 4096;
+	fake_kernel.region.key = 4 * 4096;
+	return PUT(hdr, DVQ_ATTR_CMB_ALLOC_INFO, fake_kernel.region);
 }
 
 static int planned_error(void)
@@ -238,6 +266,8 @@ static int method(struct ib_uverbs_ioctl_hdr *hdr)
 		return EINVAL;
 	if (hdr->object_id == DVQ_OBJECT && has_dvq())
 		return dvq_method(hdr);
+	if (hdr->object_id == DVQ_OBJECT_CMB && has_dvq())
+		return cmb_method(hdr);
 	if (hdr->object_id == UVERBS_OBJECT_MR && hdr->method_id == DVQ_EFA_METHOD_MR_QUERY)
 		return query_mr(hdr);
 	if (hdr->object_id == UVERBS_OBJECT_DEVICE && hdr->method_id == UVERBS_METHOD_INVOKE_WRITE)

@@ -16,6 +16,7 @@
 
 #define FAKE_OBJECTS	8
 #define FAKE_FILE_BYTES	(1 << 20)
+#define FAKE_REGION	5
 
 enum fake_driver {
 	FAKE_DVQ,	/* dvq drives an EFA adapter */
@@ -49,6 +50,8 @@ struct fake_kernel {
 	struct dvq_ah_info ahs[FAKE_OBJECTS];
 	struct dvq_pd_policy policy;
 	unsigned int policies;			/* times that it was set */
+	uint32_t pool;				/* handle of the region that it names */
+	struct dvq_cmb_info region;		/* of handle FAKE_REGION; no length: there is none */
 	uint16_t mr[4];
 	/* rings of an ionic adapter, which are the process's own memory */
 	uint8_t memory[4][8192] __attribute__((aligned(64)));

@@ -232,10 +232,66 @@ TEST(questions_about_an_ionic_adapter)
 	fake_close(context);
 }
 
+TEST(regions)
+{
+	const struct dvq_pd_policy policy = { .rq = DVQ_PLACE_SET | DVQ_PLACE_CMB };
+	struct ibv_context *context = fake_open(FAKE_IONIC), other = *context;
+	const unsigned int mappings = fake_mappings();
+	struct ibv_pd pd = { .context = context, .handle = 3 };
+	struct dvq_region region, copy;
+	void *address, *again;
+
+	CHECK_EQ(dvq_region_alloc(context, 5000, &region, sizeof(region)), 0);
+	CHECK_EQ(region.length, 8192);
+	CHECK_EQ(region.handle, FAKE_REGION);
+	CHECK_EQ(region.map, 0);
+	CHECK_EQ(dvq_pd_set_pool(&pd, &policy, sizeof(policy), &region), 0);
+	CHECK_EQ(fake_kernel.pool, FAKE_REGION);
+	CHECK(!memcmp(&policy, &fake_kernel.policy, sizeof(policy)));
+	CHECK_EQ(dvq_region_map(&region, &address), 0);
+	CHECK_EQ(dvq_region_map(&region, &again), 0);
+	CHECK(address == again);
+	CHECK_EQ(fake_mappings(), mappings + 1);
+	/* a handle means something in its context only */
+	pd.context = &other;
+	CHECK_EQ(dvq_pd_set_pool(&pd, &policy, sizeof(policy), &region), EINVAL);
+	CHECK_CONTAINS(dvq_reason(), "another open device");
+	pd.context = context;
+
+	copy = region;
+	fake_kernel.error = EBUSY;
+	CHECK_EQ(dvq_region_free(&region), EBUSY);
+	CHECK_EQ(fake_mappings(), mappings);
+	fake_kernel.error = 0;
+	CHECK_EQ(dvq_region_free(&region), 0);
+	CHECK_EQ(dvq_region_free(&region), 0);
+	CHECK_EQ(dvq_region_free(NULL), 0);
+	CHECK_EQ(dvq_region_map(&region, &address), EINVAL);
+	CHECK_EQ(dvq_pd_set_pool(&pd, &policy, sizeof(policy), &region), EINVAL);
+	/* of a device that is no more */
+	fake_kernel.error = EIO;
+	CHECK_EQ(dvq_region_free(&copy), 0);
+	CHECK(!copy.context);
+	fake_kernel.error = ENOSPC;
+	CHECK_EQ(dvq_region_alloc(context, 5000, &region, sizeof(region)), ENOSPC);
+	fake_close(context);
+}
+
+TEST(regions_of_others)
+{
+	struct ibv_context *context = fake_open(FAKE_IN_TREE);
+	struct dvq_region region;
+
+	CHECK_EQ(dvq_region_alloc(context, 5000, &region, sizeof(region)), EOPNOTSUPP);
+	CHECK_CONTAINS(dvq_reason(), "not driven by dvq");
+	fake_close(context);
+}
+
 TEST(arguments)
 {
 	struct ibv_context *context = fake_open(FAKE_DVQ);
 	struct ibv_qp qp = qp_of(context);
+	struct dvq_region region;
 	struct dvq_qp_info info;
 	struct dvq_efa_sq sq;
 	unsigned int calls = fake_kernel.calls;
@@ -249,6 +305,10 @@ TEST(arguments)
 	CHECK_EQ(dvq_ah_query(NULL, NULL, 8), EINVAL);
 	CHECK_EQ(dvq_pd_set_policy(NULL, NULL, 8), EINVAL);
 	CHECK_EQ(dvq_pd_get_policy(NULL, NULL, 8), EINVAL);
+	CHECK_EQ(dvq_pd_set_pool(NULL, NULL, 8, NULL), EINVAL);
+	CHECK_EQ(dvq_region_alloc(NULL, 1, NULL, 1000), EINVAL);
+	CHECK_EQ(dvq_region_alloc(context, 1, &region, 39), EINVAL);
+	CHECK_EQ(dvq_region_map(NULL, NULL), EINVAL);
 	CHECK_EQ(dvq_efa_sq_open(NULL, &sq, sizeof(sq)), EINVAL);
 	CHECK_EQ(dvq_efa_sq_open(&qp, NULL, sizeof(sq)), EINVAL);
 	CHECK_EQ(dvq_efa_rq_open(NULL, NULL, 1000), EINVAL);
