@@ -36,7 +36,6 @@ static_assert((int)IONIC_QPS_RESET == IB_QPS_RESET && (int)IONIC_QPS_ERR == IB_Q
 
 #define PSN_MASK	0xffffff
 #define QPN_MASK	0xffffff
-#define QKEY_PRIVILEGED	0x80000000
 #define TIMER_MAX	31	/* exponents and codes of five bits */
 #define RETRY_MAX	7
 #define MTU_LOG2(mtu)	((mtu) + 7)	/* IB_MTU_256 is 1 */
@@ -102,12 +101,6 @@ static bool values_are_ok(const struct ib_qp_attr *attr, int mask)
 		 (mask & IB_QP_DEST_QPN && attr->dest_qp_num > QPN_MASK));
 }
 
-/* The core would let root have one; what such a key means is the kernel's, as that of the GSI QP. */
-static bool qkey_is_ok(const struct dion_qp *qp, const struct ib_qp_attr *attr, int mask)
-{
-	return !(mask & IB_QP_QKEY && attr->qkey & QKEY_PRIVILEGED && qp->dvq.ibqp.uobject);
-}
-
 static int check_modify(const struct dion_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int ret;
@@ -117,8 +110,6 @@ static int check_modify(const struct dion_qp *qp, const struct ib_qp_attr *attr,
 		ret = -EINVAL;
 	if (!ret)
 		ret = check_transition(qp, attr, mask);
-	if (!ret && !qkey_is_ok(qp, attr, mask))
-		ret = -EPERM;
 	if (ret)
 		ibdev_dbg(qp->dvq.ibqp.device, "QP %u: cannot set %#x: %d\n",
 			  qp->dvq.ibqp.qp_num, mask, ret);
@@ -176,6 +167,10 @@ static void set_path(struct ionic_aq_modify_qp *cmd, const struct ib_qp_attr *at
 		cmd->rq_psn = cpu_to_le32(attr->rq_psn & PSN_MASK);
 	if (mask & IB_QP_SQ_PSN)
 		cmd->sq_psn = cpu_to_le32(attr->sq_psn & PSN_MASK);
+	/*
+	 * choice: who may set a privileged one is the core's rule, on which stock programs
+	 * count; the in-tree driver refuses it to all.
+	 */
 	if (mask & IB_QP_QKEY)
 		cmd->qkey_dest_qpn = cpu_to_le32(attr->qkey);
 	if (mask & IB_QP_DEST_QPN)
