@@ -20,6 +20,9 @@ target=/sys/kernel/config/nvmet
 netdev=$(netdev_of "$self")
 pci=$(basename "$(readlink -f "/sys/class/infiniband/$self/device")")
 work=$(mktemp -d /tmp/dvq-ulp.XXXXXX)
+# The target may go before the host, which then waits for its own time-outs: 30 seconds for reads and writes, and 60 for a
+# command of its own in between.
+NVME_GIVES_UP=150
 ulimit -c 0
 
 # ---- the target --------------------------------------------------------------
@@ -215,7 +218,7 @@ is_busy()
 # both end when their disk is gone
 stop_busy()
 {
-	soon 60 disconnected || { fail 'the host does not give up'; disconnect; }
+	soon "$NVME_GIVES_UP" disconnected || { fail 'the host does not give up'; disconnect; }
 	wait "${busy_pids[@]}"
 	busy_pids=()
 }
@@ -251,7 +254,7 @@ test_driver_taken_away()
 	[ -d "$auxiliary_driver" ] || { skip 'for dvq_ionic only'; return; }
 	device=$(basename "/sys/bus/pci/devices/$pci"/ionic.rdma.*)
 	start_busy
-	timeout 60 bash -c "echo $device > $auxiliary_driver/unbind" || fail 'removal hangs'
+	timeout "$NVME_GIVES_UP" bash -c "echo $device > $auxiliary_driver/unbind" || fail 'removal hangs'
 	! rdma_device || fail 'the RDMA device is still there'
 	stop_busy
 	echo "$device" > "$auxiliary_driver"/bind
