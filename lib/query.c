@@ -116,16 +116,35 @@ int dvq_efa_query_ah(struct ibv_ah *ah, struct dvq_ah_info *info)
 	return query_ah(ah, DVQ_RDMA_DRIVER_EFA, info, sizeof(*info));
 }
 
-DVQ_API int dvq_pd_set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size)
+/* @pool NULL: none is named */
+static int set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size,
+		      const struct dvq_region *pool)
 {
 	struct dvq_call call;
 
-	if (!pd || !policy || bad_size(size))
-		return bad_argument();
 	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_SET_PD_POLICY);
 	dvq_call_handle(&call, DVQ_ATTR_SET_PD_POLICY_PD, pd->handle);
 	dvq_call_in(&call, DVQ_ATTR_SET_PD_POLICY_POLICY, policy, size);
+	if (pool)
+		dvq_call_handle(&call, DVQ_ATTR_SET_PD_POLICY_POOL, pool->handle);
 	return dvq_call_device(&call, pd->context, 0);
+}
+
+DVQ_API int dvq_pd_set_policy(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size)
+{
+	if (!pd || !policy || bad_size(size))
+		return bad_argument();
+	return set_policy(pd, policy, size, NULL);
+}
+
+DVQ_API int dvq_pd_set_pool(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size,
+			    const struct dvq_region *pool)
+{
+	if (!pd || !policy || bad_size(size) || !pool || !pool->context)
+		return bad_argument();
+	if (pool->context != pd->context)
+		return dvq_refuse(EINVAL, "the region is of another open device than the PD");
+	return set_policy(pd, policy, size, pool);
 }
 
 DVQ_API int dvq_pd_get_policy(struct ibv_pd *pd, struct dvq_pd_policy *policy, uint32_t size)

@@ -83,19 +83,3 @@ DVQ_API int dvq_region_free(struct dvq_region *region)
 	region->context = NULL;
 	return 0;
 }
-
-DVQ_API int dvq_pd_set_pool(struct ibv_pd *pd, const struct dvq_pd_policy *policy, uint32_t size,
-			    const struct dvq_region *pool)
-{
-	struct dvq_call call;
-
-	if (!pd || !policy || !size || size > UINT16_MAX || !pool || !pool->context)
-		return bad_argument();
-	if (pool->context != pd->context)
-		return dvq_refuse(EINVAL, "the region is of another open device than the PD");
-	dvq_call_init(&call, DVQ_OBJECT, DVQ_METHOD_SET_PD_POLICY);
-	dvq_call_handle(&call, DVQ_ATTR_SET_PD_POLICY_PD, pd->handle);
-	dvq_call_in(&call, DVQ_ATTR_SET_PD_POLICY_POLICY, policy, (uint16_t)size);
-	dvq_call_handle(&call, DVQ_ATTR_SET_PD_POLICY_POOL, pool->handle);
-	return dvq_call_device(&call, pd->context, 0);
-}

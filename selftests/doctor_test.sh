@@ -413,6 +413,13 @@ test_device_does_not_answer()
 	expect_again
 }
 
+# in_group DIR COMMAND...: in that cgroup
+in_group()
+{
+	# shellcheck disable=SC2016 # for that shell
+	sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$@"
+}
+
 # The adapter has nothing to do with it.
 test_cgroup_is_full()
 {
@@ -426,10 +433,8 @@ test_cgroup_is_full()
 	fi
 	mkdir "$group/full"
 	echo "$self hca_object=1" > "$group/full/rdma.max"
-	# shellcheck disable=SC2016 # for that shell
-	names device 'nothing can be made' sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group/full"
-	# shellcheck disable=SC2016 # for that shell
-	[[ $(sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group/full" "$dvq" doctor) = *'what to do: raise rdma.max '* ]] ||
+	names device 'nothing can be made' in_group "$group/full"
+	[[ $(in_group "$group/full" "$dvq" doctor) = *'what to do: raise rdma.max '* ]] ||
 		fail 'the limit is not what the advice is about'
 	rmdir "$group/full"
 	umount "$group"
@@ -494,7 +499,7 @@ test_no_adapter()
 # F-39: one of the vendor's next ones is named; beside others it is no fault
 test_f39_unknown_adapter()
 {
-	local id device hidden=()
+	local id device text hidden=()
 
 	id=$(mktemp)
 	[ "$kind" = efa ] && echo 0xefa5 > "$id" || echo 0x1010 > "$id"
@@ -503,11 +508,12 @@ test_f39_unknown_adapter()
 		cover "$device" "$id"
 		hidden+=("$device")
 	done
-	names adapter "$(sed 's/0x/:/' "$id") is none that this dvq knows"
+	text="$(sed 's/0x/:/' "$id") is none that this dvq knows"
+	names adapter "$text"
 	for device in "${hidden[@]:1}"; do
 		uncover "$device"
 	done
-	[[ $("$dvq" doctor 2> /dev/null) = *" note "*"$(sed 's/0x/:/' "$id") is none that this dvq knows"* ]] ||
+	[[ $("$dvq" doctor 2> /dev/null) = *" note "*"$text"* ]] ||
 		fail 'it is not told beside another adapter'
 	uncover "${hidden[0]}"
 	rm "$id"

@@ -599,34 +599,32 @@ static void advise_rebind(const struct kind *kind, const char *pci, char *advice
  */
 static void report_failure(const struct kind *kind, const char *pci, const char *device, int err)
 {
-	char advice[4 * NAME];
+	const char *advice = "look for the reason: dmesg";
+	char rebind[4 * NAME];
+	bool dead = false;
 
 	switch (err) {
 	case EIO:
 	case ENODEV:
 	case ETIME:
 	case ETIMEDOUT:
-		advise_rebind(kind, pci, advice, sizeof(advice));
-		report(LAYER_DEVICE, STATE_BAD, pci, advice, "%s does not answer: %s", device,
-		       strerror(err));
-		return;
+		advise_rebind(kind, pci, rebind, sizeof(rebind));
+		advice = rebind;
+		dead = true;
+		break;
 	case ENOMEM:
-		snprintf(advice, sizeof(advice),
-			 "raise the limit of locked memory (ulimit -l), or free objects of other programs");
+		advice = "raise the limit of locked memory (ulimit -l), or free objects of other programs";
 		break;
 	case EAGAIN:
-		snprintf(advice, sizeof(advice),
-			 "raise rdma.max of this process's cgroup, or free what is counted there (rdma.current)");
+		advice = "raise rdma.max of this process's cgroup, or free what is counted there (rdma.current)";
 		break;
 	case EMFILE:
 	case ENFILE:
-		snprintf(advice, sizeof(advice), "raise the limit of open files (ulimit -n)");
+		advice = "raise the limit of open files (ulimit -n)";
 		break;
-	default:
-		snprintf(advice, sizeof(advice), "look for the reason: dmesg");
 	}
-	report(LAYER_DEVICE, STATE_BAD, pci, advice, "nothing can be made on %s: %s", device,
-	       strerror(err));
+	report(LAYER_DEVICE, STATE_BAD, pci, advice,
+	       dead ? "%s does not answer: %s" : "nothing can be made on %s: %s", device, strerror(err));
 }
 
 static void check_port(const struct kind *kind, const char *pci, struct ibv_context *context)

@@ -16,10 +16,13 @@
 
 /* ---- one question ----------------------------------------------------------------- */
 
-/* the end of a dump carries its error, which libmnl does not look at */
+/*
+ * The end of a dump carries its error, which libmnl does not look at; so does a refusal before it begins, which libmnl
+ * passes over as its type is below the length of control[]. Either begins with it; the end of a dump may be without.
+ */
 static int end_of_dump(const struct nlmsghdr *header, void *arg)
 {
-	int error = 0;
+	int error = header->nlmsg_type == NLMSG_ERROR ? -EBADMSG : 0;
 
 	(void)arg;
 	if (mnl_nlmsg_get_payload_len(header) >= sizeof(error))
@@ -30,25 +33,9 @@ static int end_of_dump(const struct nlmsghdr *header, void *arg)
 	return MNL_CB_ERROR;
 }
 
-/* what is refused before a dump begins, and what has no other answer; of types below the length libmnl knows but these */
-static int refusal(const struct nlmsghdr *header, void *arg)
-{
-	const struct nlmsgerr *error = mnl_nlmsg_get_payload(header);
-
-	(void)arg;
-	if (mnl_nlmsg_get_payload_len(header) < sizeof(*error)) {
-		errno = EBADMSG;
-		return MNL_CB_ERROR;
-	}
-	if (!error->error)
-		return MNL_CB_STOP;
-	errno = -error->error;
-	return MNL_CB_ERROR;
-}
-
 static int ask(struct nlmsghdr *request, mnl_cb_t answer, void *arg)
 {
-	static mnl_cb_t control[] = { [NLMSG_ERROR] = refusal, [NLMSG_DONE] = end_of_dump };
+	static mnl_cb_t control[] = { [NLMSG_ERROR] = end_of_dump, [NLMSG_DONE] = end_of_dump };
 	char buffer[ANSWER_MAX];
 	struct mnl_socket *socket;
 	unsigned int port;
