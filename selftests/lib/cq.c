@@ -8,6 +8,7 @@
 
 #include "cq.h"
 #include "lab.h"
+#include "model.h"
 
 static int drop(void *object)
 {
@@ -134,21 +135,44 @@ bool cq_take(struct cq *cq, struct completion *completion)
 	return cq->ex ? take_extended(cq, completion) : take_plain(cq, completion);
 }
 
-static bool take_within(struct cq *cq, struct completion *completion, unsigned int ms)
+/**
+ * struct search - how a completion was looked for, should it not come
+ *
+ * @gap_ms: the longest time between two looks
+ */
+struct search {
+	uint64_t looks, gap_ms;
+};
+
+static bool take_within(struct cq *cq, struct completion *completion, unsigned int ms, struct search *search)
 {
-	uint64_t end = now_ms() + ms;
+	uint64_t last = now_ms(), end = last + ms;
 
 	while (!cq_take(cq, completion)) {
-		if (now_ms() >= end)
+		uint64_t now = now_ms();
+
+		search->looks++;
+		if (now - last > search->gap_ms)
+			search->gap_ms = now - last;
+		if (now >= end)
 			return false;
+		last = now;
 		sched_yield();
 	}
+	cq->taken++;
 	return true;
 }
 
 void cq_wait(struct cq *cq, struct completion *completion)
 {
-	LAB_NEED(take_within(cq, completion, PATIENCE_MS), "no completion came");
+	struct search search = {};
+
+	if (take_within(cq, completion, PATIENCE_MS, &search))
+		return;
+	model_note(cq->adapter->model);
+	lab_fail(__FILE__, __LINE__, "no completion came, after %llu of this CQ, in %llu looks that were %llu ms apart "
+		 "at most", (unsigned long long)cq->taken, (unsigned long long)search.looks,
+		 (unsigned long long)search.gap_ms);
 }
 
 void completion_expect_success(const struct completion *completion)
@@ -172,8 +196,9 @@ void cq_wait_many(struct cq *cq, unsigned int n)
 bool cq_quiet(struct cq *cq, unsigned int ms)
 {
 	struct completion completion;
+	struct search search = {};
 
-	return !take_within(cq, &completion, ms);
+	return !take_within(cq, &completion, ms, &search);
 }
 
 bool cq_event(struct cq *cq, unsigned int ms)

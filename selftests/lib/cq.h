@@ -34,6 +34,7 @@ struct cq {
 	struct ibv_cq_ex *ex;		/* NULL: CQ_PLAIN */
 	struct efadv_cq *efa;		/* NULL: not CQ_EFA */
 	bool sgid, unsolicited;		/* what @efa can tell */
+	uint64_t taken;			/* completions, by waiting for them */
 };
 
 /* what standard flags CQ_EXTENDED and CQ_EFA are created with: all that EFA has */

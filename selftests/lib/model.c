@@ -250,3 +250,20 @@ uint64_t model_wait_delta(const char *target, const struct model_stats *before, 
 		sleep_ms(5);
 	return delta;
 }
+
+void model_note(const char *target)
+{
+	char qps[4096], *rest = qps, *number;
+	const char *text;
+
+	if (!target[0] || !model_present())
+		return;
+	if (model_try(target, &text, "stats"))
+		lab_note(__FILE__, __LINE__, "%s: %s", target, text);
+	if (!model_try(target, &text, "qps"))
+		return;
+	snprintf(qps, sizeof(qps), "%s", text);
+	while ((number = strsep(&rest, " ")))
+		if (number[0] && model_try(target, &text, "qp %s", number))
+			lab_note(__FILE__, __LINE__, "%s: QP %s: %s", target, number, text);
+}

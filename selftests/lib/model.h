@@ -71,6 +71,9 @@ void model_set(const char *target, const char *key, const char *value);
 unsigned int model_new(const char *target, const char *list, const char *before, unsigned int *numbers,
 		       unsigned int max);
 
+/* a failed test says what the model knows, for whoever looks for the reason; nothing without a model */
+void model_note(const char *target);
+
 /* "key=value" in an answer; false if it is not there */
 bool model_find(const char *text, const char *key, uint64_t *value);
 
