@@ -102,6 +102,10 @@ struct ionic_cq {
 	bool overrun;
 	unsigned int refs;		/* QPs, once for each direction, and AQs */
 	bool rung;			/* on the list of those to look at */
+	unsigned int holds;		/* errors whose flush is not told yet */
+	bool withheld;			/* the end of an entry, which shows it and all behind it */
+	uint64_t withheld_off;		/* bytes into the ring */
+	uint8_t withheld_end[sizeof(uint64_t)];
 	TAILQ_ENTRY(ionic_cq) link;
 };
 
@@ -258,6 +262,7 @@ struct ionic_responder {
 	uint32_t msn;
 	bool told;			/* that what is expected is missing */
 	bool failed;			/* the last response is a NAK that ends the QP */
+	bool holding;			/* the receive CQ, until the flush is told */
 	enum { IONIC_RX_IDLE, IONIC_RX_SEND, IONIC_RX_WRITE } message; /* under way */
 	struct ionic_recv recv;
 	uint64_t addr;			/* WRITE: where it goes on */
@@ -402,6 +407,14 @@ void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t
 /* the same for completions of work, of which @point (an injection point) may make others */
 void ionic_cq_complete(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t word,
 		       bool solicited, const char *point);
+
+/*
+ * What is written in between is seen at its end, all at once, and interrupts then.
+ * choice: an error and the flush behind it. libionic 65 reports nothing as flushed, ever, to
+ * who sees an error in one poll and the flush in a later one.
+ */
+void ionic_cq_hold(struct ionic_cq *cq);
+void ionic_cq_release(struct ionic *ionic, struct ionic_cq *cq);
 
 static inline unsigned int ionic_pipeline(const struct ionic *ionic, unsigned int id)
 {

@@ -7,6 +7,7 @@
 #include <endian.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ionic_rdma.h"
 
@@ -59,6 +60,8 @@ static void notify(struct ionic *ionic, struct ionic_cq *cq)
  */
 static void answer_arms(struct ionic *ionic, struct ionic_cq *cq)
 {
+	if (cq->holds)
+		return;
 	if (cq->arm_prod != cq->arm_cons && cq->prod != cq->cons) {
 		cq->arm_cons = cq->arm_prod;
 		notify(ionic, cq);
@@ -79,6 +82,35 @@ static void overrun(struct ionic *ionic, struct ionic_cq *cq)
 	ionic_eq_event(ionic, cq->eq, IONIC_EQE_CQ, IONIC_EQE_CQ_ERROR, cq->id);
 }
 
+/* the end of an entry has its color, which says that all of it is there; pairs with the host's dma_rmb() */
+static void show(struct ionic *ionic, struct ionic_cq *cq, uint64_t off, const uint8_t *end)
+{
+	if (cq->holds && !cq->withheld) {
+		cq->withheld = true;
+		cq->withheld_off = off;
+		memcpy(cq->withheld_end, end, sizeof(cq->withheld_end));
+		return;
+	}
+	model_wmb(&ionic->dev);
+	ionic_mem_write(ionic, &cq->mem, off, end, sizeof(cq->withheld_end), "CQE");
+}
+
+void ionic_cq_hold(struct ionic_cq *cq)
+{
+	cq->holds++;
+}
+
+void ionic_cq_release(struct ionic *ionic, struct ionic_cq *cq)
+{
+	if (--cq->holds)
+		return;
+	if (cq->withheld) {
+		cq->withheld = false;
+		show(ionic, cq, cq->withheld_off, cq->withheld_end);
+	}
+	answer_arms(ionic, cq);
+}
+
 void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t word,
 		   bool solicited)
 {
@@ -92,10 +124,7 @@ void ionic_cq_push(struct ionic *ionic, struct ionic_cq *cq, void *cqe, uint32_t
 	}
 	entry->qid_type_flags = htobe32(word | (cq->color ? IONIC_CQE_COLOR : 0));
 	ionic_mem_write(ionic, &cq->mem, off, cqe, head, "CQE");
-	/* the color says that all of it is there; pairs with the host's dma_rmb() */
-	model_wmb(&ionic->dev);
-	ionic_mem_write(ionic, &cq->mem, off + head, (uint8_t *)cqe + head, sizeof(uint64_t),
-			"CQE");
+	show(ionic, cq, off + head, (const uint8_t *)cqe + head);
 	cq->prod = (cq->prod + 1) & mask(cq);
 	if (!cq->prod)
 		cq->color = !cq->color;

@@ -349,6 +349,79 @@ TEST(a_message_longer_than_its_buffer)
 	close_both();
 }
 
+/* which write, of those since they are counted, shows that entry of a CQ: that of its color */
+static unsigned int shown(const struct rcq *cq, unsigned int entry)
+{
+	const struct test_host *host = &cq->rnic->nic.host;
+	uint64_t end = cq->ring + (entry + 1) * IONIC_CQE_SIZE;
+
+	REQUIRE(host->nwrites <= TEST_WRITES_KEPT);
+	for (unsigned int i = host->nwrites; i--;)
+		if (host->writes[i].addr + host->writes[i].len == end)
+			return i;
+	REQUIRE(!"the entry was written");
+	return 0;
+}
+
+/* choice: whoever sees an error sees the flush, too */
+TEST(an_error_is_shown_after_its_flush)
+{
+	open_both("");
+	a.nic.host.nwrites = b.nic.host.nwrites = 0;
+	rqp_recv(&bqp, &bmr, 0, 1999);
+	rqp_send(&aqp, &amr, 0, 2000);
+	test_run();
+	CHECK(shown(aqp.cq, 0) > shown(aqp.cq, 1));
+	CHECK(shown(aqp.cq, 0) > shown(aqp.cq, 2));
+	CHECK(shown(bqp.cq, 0) > shown(bqp.cq, 1));
+	CHECK(shown(bqp.cq, 0) > shown(bqp.cq, 2));
+	CHECK(a.nic.host.writes[shown(aqp.cq, 0)].barriers > a.nic.host.writes[shown(aqp.cq, 1)].barriers);
+	close_both();
+}
+
+/* b refuses a message and cannot say so */
+static void refuse_without_a_word(void)
+{
+	uint8_t byte = 0;
+
+	ionic_of(a.nic.dev)->net.held = true;
+	while (!fabric_send(&ionic_of(b.nic.dev)->net, nic_mac(&a.nic), &byte, 1))
+		;
+	rqp_recv(&bqp, &bmr, 0, 1999);
+	rqp_send(&aqp, &amr, 0, 2000);
+	test_run_ms(1);
+	CHECK(!rcq_take(bqp.cq));
+}
+
+/* and so it is however long it takes the queue to get there */
+TEST(a_failed_receive_is_shown_when_its_queue_has_failed)
+{
+	unsigned int type, code, id;
+
+	open_both("");
+	rcq_arm(bqp.cq, false);
+	refuse_without_a_word();
+	CHECK(!req_event(&b, 3, &type, &code, &id));
+	ionic_of(a.nic.dev)->net.held = false;
+	test_run_ms(1);
+	REQUIRE(req_event(&b, 3, &type, &code, &id));
+	CHECK_EQ(type, IONIC_EQE_CQ);
+	CHECK_EQ(id, bcq.id);
+	check_failed(&bqp, IONIC_CQE_RECV, IONIC_IO_LOCAL_LEN);
+	check_flushed(&bqp);
+	close_both();
+}
+
+TEST(a_failed_receive_is_shown_when_its_queue_goes)
+{
+	open_both("");
+	refuse_without_a_word();
+	CHECK_EQ(raq_destroy(&b, IONIC_AQ_DESTROY_QP, bqp.id), 0);
+	check_failed(&bqp, IONIC_CQE_RECV, IONIC_IO_LOCAL_LEN);
+	ionic_of(a.nic.dev)->net.held = false;
+	close_both();
+}
+
 TEST(a_receive_buffer_with_a_wrong_key)
 {
 	open_both("");

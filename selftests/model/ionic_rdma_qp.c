@@ -57,6 +57,14 @@ static void push_flush(struct ionic *ionic, struct ionic_qp *qp, struct ionic_cq
 		      HW_PREP(IONIC_CQE_TYPE, (uint32_t)type) | IONIC_CQE_ERROR, false);
 }
 
+/* a receive that failed may be seen now */
+static void release(struct ionic *ionic, struct ionic_qp *qp)
+{
+	if (qp->rsp.holding)
+		ionic_cq_release(ionic, qp->rq.cq);
+	qp->rsp.holding = false;
+}
+
 void ionic_qp_error(struct ionic *ionic, struct ionic_qp *qp)
 {
 	if (qp->state == IONIC_QPS_ERR)
@@ -69,6 +77,7 @@ void ionic_qp_error(struct ionic *ionic, struct ionic_qp *qp)
 	ionic_responder_reset(qp);
 	push_flush(ionic, qp, qp->sq.cq, IONIC_CQE_SEND_NPG);
 	push_flush(ionic, qp, qp->rq.cq, IONIC_CQE_RECV);
+	release(ionic, qp);
 }
 
 void ionic_qp_send_error(struct ionic *ionic, struct ionic_qp *qp)
@@ -306,6 +315,7 @@ enum ionic_aq_status ionic_aq_destroy_qp(struct ionic *ionic, const struct ionic
 	if (!qp)
 		return ionic_aq_refuse(ionic, job, IONIC_AQ_BAD_INDEX, "QP %u does not exist",
 				       le32toh(cmd->id));
+	release(ionic, qp);
 	ionic_qp_free(ionic, qp);
 	return IONIC_AQ_OK;
 }
@@ -494,6 +504,7 @@ static void start_over(struct ionic *ionic, struct ionic_qp *qp)
 	};
 
 	deactivate(ionic, qp);
+	release(ionic, qp);
 	ionic_requester_reset(qp);
 	ionic_responder_reset(qp);
 	qp->attr = attr;

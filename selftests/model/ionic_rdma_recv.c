@@ -129,6 +129,8 @@ static uint32_t recv_op(const struct ionic_packet *packet)
 static void fail_recv(struct ionic *ionic, struct ionic_qp *qp, const struct ionic_packet *packet,
 		      enum ionic_io_status status)
 {
+	ionic_cq_hold(qp->rq.cq);
+	qp->rsp.holding = true;
 	push(ionic, qp, packet, recv_op(packet), 0, status);
 	if (qp->type == IONIC_QPT_RC)
 		refuse(ionic, qp, status == IONIC_IO_LOCAL_LEN ? IONIC_NAK_INVALID :

@@ -146,6 +146,7 @@ static void fail(struct ionic *ionic, struct ionic_qp *qp, enum ionic_io_status 
 	unsigned int slot = qp->req.head;
 
 	retire(qp);
+	ionic_cq_hold(qp->sq.cq);
 	if (remote)
 		push_msn(ionic, qp, status);
 	else
@@ -155,6 +156,7 @@ static void fail(struct ionic *ionic, struct ionic_qp *qp, enum ionic_io_status 
 		ionic_qp_send_error(ionic, qp);
 	else
 		ionic_qp_error(ionic, qp);
+	ionic_cq_release(ionic, qp->sq.cq);
 }
 
 /* all sends that had begun are finished: what SQD waits for */
