@@ -68,6 +68,7 @@ test_armed_often() { run armed_often; }
 test_worker_of_a_cq_that_goes() { run worker_of_a_cq_that_goes; }
 test_datagrams() { run datagrams; }
 test_send_queue_error() { run send_queue_error; }
+test_flush_that_is_late() { run flush_that_is_late; }
 
 # A completion comes twice: its QP goes to ERR, and its user hears of it.
 test_completion_that_makes_no_sense()
@@ -77,6 +78,19 @@ test_completion_that_makes_no_sense()
 	run nonsense
 	model "$(model_name "$self")" inject clear > /dev/null
 	# and only it
+	run sends
+}
+
+# What says that the queue is flushed comes between the device's change of state and its answer.
+test_failed_while_it_opens()
+{
+	local nth=7 # of the peer's changes: INIT, RTR, RTS, RESET, INIT, RTR, and it
+
+	model_present || { skip "needs the modelled adapter's control channel"; return; }
+	[ "$self" != "$peer" ] || nth=14
+	model "$(model_name "$peer")" inject op=modify_qp "nth=$nth" action=delay ms=1500 > /dev/null
+	run failed_while_it_opens
+	model "$(model_name "$peer")" inject clear > /dev/null
 	run sends
 }
 

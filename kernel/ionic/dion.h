@@ -866,11 +866,11 @@ int dion_work_create(struct dion_qp *qp, const struct ib_qp_init_attr *attr);
 void dion_work_destroy(struct dion_qp *qp);
 int dion_work_attach(struct dion_qp *qp);
 void dion_work_detach(struct dion_qp *qp);
-void dion_work_state(struct dion_qp *qp, enum ib_qp_state state);
+void dion_work_state(struct dion_qp *qp, enum ib_qp_state state, enum ib_qp_state from);
 void dion_work_flush(struct dion_work *work);
 void dion_work_flush_all(struct dion_dev *dev);
-void dion_flush_sends(struct dion_work *work);
-void dion_flush_recvs(struct dion_work *work);
+void dion_flush_more_sends(struct dion_work *work);
+void dion_flush_more_recvs(struct dion_work *work);
 int dion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad);
 int dion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

@@ -314,7 +314,8 @@ int dion_ethernet_exec(const struct dion_ethernet *eth, const void *req)
 	static_assert(SIZE_ionic_admin_ctx_cmd == IONIC_REQ_SIZE);
 	static_assert(SIZE_ionic_admin_ctx_comp == sizeof(struct ionic_resp));
 
-	ctx = kzalloc(SIZE_ionic_admin_ctx, GFP_KERNEL);
+	/* Not GFP_KERNEL: the reset of a device that has died must not wait for storage behind it. */
+	ctx = kzalloc(SIZE_ionic_admin_ctx, GFP_NOIO);
 	if (!ctx)
 		return -ENOMEM;
 	init_completion(ADDRESS(ctx, ionic_admin_ctx, work));

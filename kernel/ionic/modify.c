@@ -300,9 +300,11 @@ static bool is_rest(const struct ib_qp_attr *attr, int mask)
 static int change(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_attr *attr,
 		  int mask)
 {
+	enum ib_qp_state from;
 	int ret;
 
 	lockdep_assert_held(&qp->lock);
+	from = qp->state;
 	ret = tell_change(dev, qp, attr, mask);
 	/* Users of the kernel that are removed wait for their last completion. */
 	if (ret == -ENODEV && qp->work && is_rest(attr, mask))
@@ -313,7 +315,7 @@ static int change(struct dion_dev *dev, struct dion_qp *qp, const struct ib_qp_a
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		dvq_qp_was_reset(&qp->dvq);
 	if (qp->work && mask & IB_QP_STATE)
-		dion_work_state(qp, attr->qp_state);
+		dion_work_state(qp, attr->qp_state, from);
 	return 0;
 }
 

@@ -63,38 +63,60 @@ static void start_flush_recvs(struct dion_work *work)
 		list_add_tail(&recvs->flush, &work->recv_ring->flush_recvs);
 }
 
-/* From now on what is posted to the send queue, and was, is flushed. In any context. */
-void dion_flush_sends(struct dion_work *work)
+static void flush_send_queue(struct dion_work *work, bool begin)
 {
 	struct dion_cq_ring *ring = work->send_ring;
 	unsigned long flags;
+	bool flushing;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	spin_lock(&work->sends.lock);
-	start_flush_sends(work);
+	flushing = begin || work->sends.flow == DION_FLUSHING;
+	if (flushing)
+		start_flush_sends(work);
 	spin_unlock(&work->sends.lock);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	tell_of_flush(ring);
+	if (flushing)
+		tell_of_flush(ring);
 }
 
-/* The same of the receive queue. */
-void dion_flush_recvs(struct dion_work *work)
+static void flush_recv_queue(struct dion_work *work, bool begin)
 {
 	struct dion_cq_ring *ring = work->recv_ring;
 	unsigned long flags;
+	bool flushing;
 
 	spin_lock_irqsave(&ring->lock, flags);
 	spin_lock(&work->recvs.lock);
-	start_flush_recvs(work);
+	flushing = begin || work->recvs.flow == DION_FLUSHING;
+	if (flushing)
+		start_flush_recvs(work);
 	spin_unlock(&work->recvs.lock);
 	spin_unlock_irqrestore(&ring->lock, flags);
-	tell_of_flush(ring);
+	if (flushing)
+		tell_of_flush(ring);
 }
 
+/*
+ * More was posted to a send queue that is flushed, if it still is: another processor may have opened
+ * it since, and what is sent must not be reported as flushed. In any context.
+ */
+void dion_flush_more_sends(struct dion_work *work)
+{
+	flush_send_queue(work, false);
+}
+
+/* The same of the receive queue. */
+void dion_flush_more_recvs(struct dion_work *work)
+{
+	flush_recv_queue(work, false);
+}
+
+/* From now on what is posted to either queue, and was, is flushed. In any context. */
 void dion_work_flush(struct dion_work *work)
 {
-	dion_flush_sends(work);
-	dion_flush_recvs(work);
+	flush_send_queue(work, true);
+	flush_recv_queue(work, true);
 }
 
 /* The device has been stopped: nothing more comes from it. */
@@ -782,6 +804,15 @@ static void open_sends(struct dion_work *work)
 		tell_of_flush(ring);
 }
 
+/* One that sends for the first time was not in SQE: if it is flushed, it has failed since it was told to. */
+static void open_sends_first(struct dion_work *work)
+{
+	spin_lock_irq(&work->sends.lock);
+	if (work->sends.flow == DION_CLOSED)
+		work->sends.flow = DION_OPEN;
+	spin_unlock_irq(&work->sends.lock);
+}
+
 static void open_recvs(struct dion_work *work)
 {
 	spin_lock_irq(&work->recvs.lock);
@@ -793,7 +824,7 @@ static void open_recvs(struct dion_work *work)
  * The device was told of a change of state. It may have been stopped since it has answered, and all
  * queues flushed; then one that was opened just now is flushed again.
  */
-void dion_work_state(struct dion_qp *qp, enum ib_qp_state state)
+void dion_work_state(struct dion_qp *qp, enum ib_qp_state state, enum ib_qp_state from)
 {
 	switch (state) {
 	case IB_QPS_RESET:
@@ -804,7 +835,10 @@ void dion_work_state(struct dion_qp *qp, enum ib_qp_state state)
 		open_recvs(qp->work);
 		break;
 	case IB_QPS_RTS:
-		open_sends(qp->work);
+		if (from == IB_QPS_RTR)
+			open_sends_first(qp->work);
+		else
+			open_sends(qp->work);
 		break;
 	case IB_QPS_ERR:
 		dion_work_flush(qp->work);

@@ -300,7 +300,7 @@ int dion_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	flushing = sends->flow == DION_FLUSHING;
 	spin_unlock_irqrestore(&sends->lock, flags);
 	if (posted && flushing)
-		dion_flush_sends(qp->work);
+		dion_flush_more_sends(qp->work);
 	if (ret) {
 		*bad = wr;
 		ibdev_dbg(ibqp->device, "QP %u: no send of kind %d: %d\n", ibqp->qp_num, wr->opcode,
@@ -365,7 +365,7 @@ int dion_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	flushing = recvs->flow == DION_FLUSHING;
 	spin_unlock_irqrestore(&recvs->lock, flags);
 	if (posted && flushing)
-		dion_flush_recvs(qp->work);
+		dion_flush_more_recvs(qp->work);
 	if (ret) {
 		*bad = wr;
 		ibdev_dbg(ibqp->device, "QP %u: no receive: %d\n", ibqp->qp_num, ret);

@@ -1396,6 +1396,77 @@ out:
 	both_exit();
 }
 
+static struct ib_ah *ah_of_late_send;
+static bool late_send_held, opened_again;
+
+/* Whoever posted to a queue that flushes is held up before it flushes. */
+static int hold_up_flush(struct kprobe *probe, struct pt_regs *regs)
+{
+	ktime_t until = ktime_add_ms(ktime_get(), 2000);
+
+	WRITE_ONCE(late_send_held, true);
+	while (!READ_ONCE(opened_again) && ktime_before(ktime_get(), until)) {
+		touch_softlockup_watchdog();
+		cpu_relax();
+	}
+	return 0;
+}
+
+static void send_late(struct work_struct *work)
+{
+	struct ib_sge sge = sge_of(&a, 0, 100);
+
+	EXPECT_EQ(send_to(&a, 2, ah_of_late_send, b.qp->qp_num, &sge), 0);
+}
+
+static DECLARE_WORK(late_send, send_late);
+
+/* A post that comes to flush late, when the queue has been opened again, does not close it. */
+static void test_flush_that_is_late(void)
+{
+	struct kprobe probe = { .symbol_name = "dvq_ionic:dion_flush_more_sends", .pre_handler = hold_up_flush };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
+	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
+	struct ib_sge good, bad;
+	int ret = -EINVAL;
+	u32 i;
+
+	late_send_held = opened_again = false;
+	ah_of_late_send = NULL;
+	if (both_init(IB_QPT_UD, 0))
+		goto out;
+	ah_of_late_send = new_ah(true);
+	EXPECT(!IS_ERR(ah_of_late_send));
+	if (IS_ERR(ah_of_late_send))
+		goto out;
+	good = sge_of(&a, 0, 100);
+	bad = good;
+	bad.lkey = 0xffffff00;
+	EXPECT_EQ(send_to(&a, 1, ah_of_late_send, b.qp->qp_num, &bad), 0);
+	WAIT_FOR(&a, 1, IB_WC_LOC_PROT_ERR);
+	ret = register_kprobe(&probe);
+	EXPECT_EQ(ret, 0);
+	schedule_work(&late_send);
+	while (!READ_ONCE(late_send_held) && time_before(jiffies, until))
+		usleep_range(100, 200);
+	EXPECT(late_send_held);
+	EXPECT_EQ(ib_modify_qp(a.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
+	WRITE_ONCE(opened_again, true);
+	flush_work(&late_send);
+	WAIT_FOR(&a, 2, IB_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 10; i++) {
+		EXPECT_EQ(recv(&b, 10, 0, 1000), 0);
+		EXPECT_EQ(send_to(&a, 3, ah_of_late_send, b.qp->qp_num, &good), 0);
+		WAIT(&a, 3);
+		WAIT(&b, 10);
+	}
+	if (!ret)
+		unregister_kprobe(&probe);
+	rdma_destroy_ah(ah_of_late_send, RDMA_DESTROY_AH_SLEEPABLE);
+out:
+	both_exit();
+}
+
 /* ---- tests that somebody else prepares ------------------------------------------- */
 
 /* The model repeats a completion, or makes it another. */
@@ -1417,6 +1488,34 @@ static void test_nonsense(void)
 	EXPECT_EQ(atomic_read(&a.fatal), 1);
 	EXPECT_EQ(send(&a, 2, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
 	WAIT_FOR(&a, 2, IB_WC_WR_FLUSH_ERR);
+out:
+	both_exit();
+}
+
+static void write_badly(struct work_struct *work)
+{
+	EXPECT_EQ(rdma(&a, 1, IB_WR_RDMA_WRITE, 0, 8, b.dma, 0xffffff00), 0);
+}
+
+static DECLARE_DELAYED_WORK(late_write, write_badly);
+
+/* The adapter is slow to say that it sends now, and fails before it has. */
+static void test_failed_while_it_opens(void)
+{
+	if (both_init(IB_QPT_RC, 0))
+		goto out;
+	EXPECT_EQ(to_state(a.qp, IB_QPS_RESET), 0);
+	EXPECT_EQ(to_state(b.qp, IB_QPS_RESET), 0);
+	EXPECT_EQ(to_init(a.qp) ?: to_init(b.qp) ?: to_ready(a.qp, b.qp), 0);
+	schedule_delayed_work(&late_write, HZ / 2);
+	EXPECT_EQ(to_ready(b.qp, a.qp), 0);
+	/* it was as slow as that */
+	EXPECT(!delayed_work_pending(&late_write));
+	flush_delayed_work(&late_write);
+	WAIT_FOR(&a, 1, IB_WC_REM_ACCESS_ERR);
+	EXPECT(comes_to(b.qp, IB_QPS_ERR));
+	EXPECT_EQ(send(&b, 2, IB_WR_SEND, 0, 8, IB_SEND_SIGNALED), 0);
+	WAIT_FOR(&b, 2, IB_WC_WR_FLUSH_ERR);
 out:
 	both_exit();
 }
@@ -1738,7 +1837,9 @@ static const struct test {
 	{ "worker_of_a_cq_that_goes", test_worker_of_a_cq_that_goes },
 	{ "datagrams", test_datagrams },
 	{ "send_queue_error", test_send_queue_error },
+	{ "flush_that_is_late", test_flush_that_is_late },
 	{ "nonsense", test_nonsense },
+	{ "failed_while_it_opens", test_failed_while_it_opens },
 	{ "broken_while_it_goes", test_broken_while_it_goes },
 	{ "event_of_a_cq_that_goes", test_event_of_a_cq_that_goes },
 	{ "unanswered", test_unanswered },
