@@ -747,6 +747,7 @@ int dion_admin_create(struct dion_dev *dev)
 		if (!ret)
 			dev->num_aqs++;
 	}
+	/* choice: one that the adapter told of and refuses is a fault; it could be that fewer do */
 	for (i = 0; i < wanted && !ret; i++)
 		ret = tell_both(&dev->aqs[i], dion_eq_for(dev, i, 0));
 	if (!ret)

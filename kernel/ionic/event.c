@@ -290,6 +290,7 @@ static int create_all(struct dion_dev *dev, unsigned int wanted)
 	/* Another driver of the function may have taken interrupts since it was counted. */
 	if (dev->num_eqs >= DION_MIN_EQ)
 		ret = 0;
+	/* choice: one that the adapter told of and refuses is a fault; it could be that fewer do */
 	for (i = 0; i < dev->num_eqs && !ret; i++)
 		ret = start_one(&dev->eqs[i], le32_to_cpu(dev->eth.rdma.eq.base) + i);
 	return ret;
