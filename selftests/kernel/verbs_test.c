@@ -1396,19 +1396,30 @@ out:
 	both_exit();
 }
 
+/* The clock of those that may be where no lock can be taken: a probe may be a breakpoint. */
+static bool is_before(ktime_t time)
+{
+	return ktime_get_mono_fast_ns() < ktime_to_ns(time);
+}
+
+/* Until *@done, if that is wanted, or @until. May not sleep; interrupts are on, so time goes on. */
+static void spin(const bool *done, ktime_t until)
+{
+	while (!(done && READ_ONCE(*done)) && is_before(until)) {
+		touch_softlockup_watchdog();
+		cpu_relax();
+	}
+}
+
 static struct ib_ah *ah_of_late_send;
-static bool late_send_held, opened_again;
+static atomic_t late_sends_held;
+static bool opened_again;
 
 /* Whoever posted to a queue that flushes is held up before it flushes. */
 static int hold_up_flush(struct kprobe *probe, struct pt_regs *regs)
 {
-	ktime_t until = ktime_add_ms(ktime_get(), 2000);
-
-	WRITE_ONCE(late_send_held, true);
-	while (!READ_ONCE(opened_again) && ktime_before(ktime_get(), until)) {
-		touch_softlockup_watchdog();
-		cpu_relax();
-	}
+	atomic_inc(&late_sends_held);
+	spin(&opened_again, ktime_add_ms(ktime_get_mono_fast_ns(), 2000));
 	return 0;
 }
 
@@ -1426,13 +1437,12 @@ static void test_flush_that_is_late(void)
 {
 	struct kprobe probe = { .symbol_name = "dvq_ionic:dion_flush_more_sends", .pre_handler = hold_up_flush };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
-	unsigned long until = jiffies + msecs_to_jiffies(WAIT_MS);
 	struct ib_sge good, bad;
-	int ret = -EINVAL;
+	int ret;
 	u32 i;
 
-	late_send_held = opened_again = false;
-	ah_of_late_send = NULL;
+	atomic_set(&late_sends_held, 0);
+	opened_again = false;
 	if (both_init(IB_QPT_UD, 0))
 		goto out;
 	ah_of_late_send = new_ah(true);
@@ -1447,9 +1457,7 @@ static void test_flush_that_is_late(void)
 	ret = register_kprobe(&probe);
 	EXPECT_EQ(ret, 0);
 	schedule_work(&late_send);
-	while (!READ_ONCE(late_send_held) && time_before(jiffies, until))
-		usleep_range(100, 200);
-	EXPECT(late_send_held);
+	EXPECT(soon(&late_sends_held, 1));
 	EXPECT_EQ(ib_modify_qp(a.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE), 0);
 	WRITE_ONCE(opened_again, true);
 	flush_work(&late_send);
@@ -1605,19 +1613,9 @@ out:
 
 static ktime_t stop_not_before;
 
-/* The clock of those that may be where no lock can be taken: a probe may be a breakpoint. */
-static bool is_before(ktime_t time)
-{
-	return ktime_get_mono_fast_ns() < ktime_to_ns(time);
-}
-
-/* May not sleep; interrupts are on, so time goes on. */
 static int hold_up(struct kprobe *probe, struct pt_regs *regs)
 {
-	while (is_before(stop_not_before)) {
-		touch_softlockup_watchdog();
-		cpu_relax();
-	}
+	spin(NULL, stop_not_before);
 	return 0;
 }
 
@@ -1764,10 +1762,7 @@ static int die_first(struct kprobe *probe, struct pt_regs *regs)
 	if (regs_get_kernel_argument(regs, 1) != IB_QPS_RTS || READ_ONCE(all_flushed))
 		return 0;
 	EXPECT_EQ(PTR_ERR_OR_ZERO(new_ah(false)), -ETIMEDOUT);
-	while (!READ_ONCE(all_flushed) && is_before(until)) {
-		touch_softlockup_watchdog();
-		cpu_relax();
-	}
+	spin(&all_flushed, until);
 	return 0;
 }
 
